@@ -15,20 +15,21 @@ QUESTION = (
 )
 
 # number, conclusion, prerequisites, modality, effect, nodes, relations, sources, images
-STEPS: tuple[tuple[str, str, list[str], str, str | None, list[str], list[str], list[str], list[str]], ...] = (
+STEPS: tuple[tuple[Any, ...], ...] = (
     ("c1", "The bridge in the picture is the Forth Bridge.", [], "image", "identifies", ["n1"], [], ["s1"], ["i1"]),
-    ("c2", "Benjamin Baker and John Fowler designed the Forth Bridge.", ["c1"], "text", None, ["n1"], ["r1"], ["s2"], []),
+    ("c2", "Benjamin Baker and John Fowler designed the Forth Bridge.", ["c1"], "text", None, ["n1"], ["r1"],
+     ["s2"], []),
     ("c3", "Baker also designed the cylinder ship Cleopatra.", ["c2"], "text", None, ["n2"], [], ["s3"], []),
     ("c4", "The Cleopatra brought Cleopatra's Needle to London.", ["c3"], "text", None, ["n3"], ["r2"], ["s3"], []),
-    ("c5", "That granite shaft was first raised at Heliopolis under Thutmose III.", ["c4"], "text", None, ["n4"], ["r3"],
-     ["s4", "s5"], []),
+    ("c5", "That granite shaft was first raised at Heliopolis under Thutmose III.", ["c4"], "text", None, ["n4"],
+     ["r3"], ["s4", "s5"], []),
     ("c6", "Thutmose III also had a single obelisk begun at Karnak.", ["c5"], "text", None, ["n4"], ["r4"], ["s6"], []),
     ("c7", "Of all Egyptian obelisks still upright, the one beside Saint John Lateran is the tallest.", [], "map",
      "localizes", ["n5"], [], ["s7"], ["i2"]),
-    ("c8", "The pharaoh's unfinished work at Karnak became the Lateran Obelisk.", ["c6", "c7"], "text", None, ["n5"], [],
+    ("c8", "The pharaoh's unfinished work at Karnak became the Lateran Obelisk.", ["c6", "c7"], "text", None, ["n5"],
+     [], ["s6"], []),
+    ("c9", "Pope Sixtus V had its three pieces dug out of the Circus Maximus.", ["c8"], "text", None, ["n5"], [],
      ["s6"], []),
-    ("c9", "Pope Sixtus V had its three pieces dug out of the Circus Maximus.", ["c8"], "text", None, ["n5"], [], ["s6"],
-     []),
     ("c10", "Domenico Fontana finished putting it up in Rome in August 1588.", ["c9"], "text", None, ["n5"], [], ["s8"],
      []),
 )  # fmt: skip
