@@ -1,0 +1,70 @@
+"""Benchmarks and roles: the face of this app for the others."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from lhdr_site.shared.results import Allowed, Answer, Denied
+
+from .models import Benchmark, Item, Membership
+from .states import Role
+
+__all__ = [
+    "Benchmark",
+    "Item",
+    "Membership",
+    "Role",
+    "get_benchmark_for",
+    "get_item_for",
+    "may_act_as",
+    "my_benchmarks",
+    "role_of",
+]
+
+ROLE_NAMES = {
+    Role.ANNOTATOR: "an annotator",
+    Role.AUDITOR: "an auditor",
+    Role.CORE: "core team",
+    Role.ADMIN: "an admin",
+}
+
+
+def my_benchmarks(user: Any) -> QuerySet[Benchmark]:
+    return Benchmark.objects.filter(memberships__user=user)
+
+
+def get_benchmark_for(user: Any, slug: str) -> Benchmark:
+    """The benchmark, for a member. Raises Http404 for everybody else: no trace of it."""
+    benchmark = my_benchmarks(user).filter(slug=slug).first()
+    if benchmark is None:
+        raise Http404
+    return benchmark
+
+
+def get_item_for(user: Any, slug: str, number: int, *, for_update: bool = False) -> Item:
+    """The item with its benchmark, for a member. Raises Http404 for everybody else."""
+    items = Item.objects.select_related("benchmark", "author")
+    if for_update:
+        items = items.select_for_update(of=("self",))
+    item = items.filter(benchmark__slug=slug, benchmark__memberships__user=user, number=number).first()
+    if item is None:
+        raise Http404
+    return item
+
+
+def role_of(user: Any, benchmark: Benchmark) -> Role | None:
+    role = Membership.objects.filter(user=user, benchmark=benchmark, user__is_active=True).values_list(
+        "role", flat=True
+    )
+    return Role(role[0]) if role else None
+
+
+def may_act_as(user: Any, benchmark: Benchmark, needed: Role) -> Answer:
+    """Allowed for members whose role is `needed` or includes it."""
+    role = role_of(user, benchmark)
+    if role is None:
+        return Denied("You are not a member of this benchmark.")
+    if role < needed:
+        return Denied(f"This needs the role of {ROLE_NAMES[needed]} or above; you are {ROLE_NAMES[role]}.")
+    return Allowed()

@@ -1,0 +1,5 @@
+"""API addresses of evaluation."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,48 @@
+"""Markdown to safe HTML: rendered, then sanitised, at display. The text itself is stored verbatim."""
+
+import re
+import threading
+from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+
+_TAGS = {
+    *["a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "strong", "sub", "sup"],
+    *["table", "tbody", "td", "th", "thead", "tr", "ul"],
+}
+_ATTRIBUTES = {"a": {"href", "title"}, "td": {"align"}, "th": {"align"}, "ol": {"start"}}
+# A "<" that opens no harmless tag is text: `a < b`, `<entity>`, `List<int>` must survive.
+_TAG_LIKE = re.compile(r"<(?!/?(?:" + "|".join(sorted(_TAGS)) + r")\b[^<>]*>|https?://[^<>\s]+>)")
+
+
+_local = threading.local()  # a Markdown renderer keeps state while it works
+
+
+def _renderer() -> Any:
+    if not hasattr(_local, "renderer"):
+        import markdown
+
+        _local.renderer = markdown.Markdown(extensions=["extra", "sane_lists", "nl2br"], output_format="html")
+    return _local.renderer
+
+
+def _escape_outside_code(text: str) -> str:
+    parts = re.split(r"(```.*?```|`[^`\n]+`)", text, flags=re.S)
+    return "".join(part if n % 2 else _TAG_LIKE.sub("&lt;", part) for n, part in enumerate(parts))
+
+
+def render_markdown(text: str) -> SafeString:
+    """Safe HTML of Markdown text; links open apart and carry rel="noopener nofollow"."""
+    import nh3
+
+    renderer = _renderer()
+    renderer.reset()
+    html = renderer.convert(_escape_outside_code(text))
+    clean = nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    return mark_safe(clean)

@@ -1,0 +1,69 @@
+"""Middleware: /healthz before everything that needs a session, refusal of unstorable text, domain errors as pages."""
+
+import re
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from .errors import DomainError
+from .health import check_health
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class HealthMiddleware:
+    """Answers /healthz without a log-in, a session or a host check: load balancers ask by address."""
+
+    def __init__(self, get_response: GetResponse):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info != "/healthz":
+            return self.get_response(request)
+        parts = check_health()
+        healthy = all(word == "ok" for word in parts.values())
+        return JsonResponse({"healthy": healthy, **parts}, status=200 if healthy else 503)
+
+
+class CleanInputMiddleware:
+    """Refuses NUL and lone surrogates in paths, queries and forms: one database stores them, the other does not."""
+
+    def __init__(self, get_response: GetResponse):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        for name, values in [("address", [request.path_info]), *request.GET.lists(), *request.POST.lists()]:
+            if any(_UNSTORABLE.search(part) for part in (name, *map(str, values))):
+                where = _UNSTORABLE.sub("?", name)
+                text = _("The field “%(field)s” holds a character that cannot be stored (NUL or a lone surrogate).")
+                text = text % {"field": where} + " " + _("Remove it and send again.")
+                return render(request, "error.html", {"title": _("Unreadable character"), "text": text}, status=400)
+        return self.get_response(request)
+
+
+class DomainErrorMiddleware:
+    """A refused action becomes a page (or, for htmx, a fragment) that says why and what to do."""
+
+    def __init__(self, get_response: GetResponse):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, DomainError):
+            return None
+        template = "_error.html" if getattr(request, "htmx", False) else "error.html"
+        context = {"error": error, "title": _TITLES[error.status](), "text": error.message}
+        return render(request, template, context, status=error.status)
+
+
+_TITLES: dict[int, Callable[[], str]] = {
+    400: lambda: _("That did not work"),
+    403: lambda: _("Not allowed"),
+    409: lambda: _("It changed meanwhile"),
+    422: lambda: _("Please correct this"),
+}
