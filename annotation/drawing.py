@@ -545,7 +545,7 @@ def draw_graph(document: Document) -> Drawing:
     port = [0] * len(edges)
     for numbers in arriving.values():
         numbers.sort(key=lambda n: (y[layers.chains[n][-2]], n))
-        apart = min(14, (_BOX_HEIGHT - 14) / max(len(numbers) - 1, 1))
+        apart = min(17, (_BOX_HEIGHT - 14) / max(len(numbers) - 1, 1))
         for place, number in enumerate(numbers):
             port[number] = round((place - (len(numbers) - 1) / 2) * apart)
 
