@@ -1,0 +1,40 @@
+"""Quality checks: one small class each in one registry. `run_checks(CheckContext(document))` gives the findings.
+
+PURE: imports no Django. `docs/checks.md` is written from the registry.
+"""
+
+# These modules register their checks; the order is that of findings of equal section and severity.
+from annotation.checks import completeness, images, leakage, sources, structure, wording
+from annotation.checks.base import (
+    LEVELS,
+    PRESETS,
+    THRESHOLDS,
+    Check,
+    CheckContext,
+    Finding,
+    Level,
+    Preset,
+    Thresholds,
+    registry,
+    run_checks,
+)
+
+__all__ = [
+    "LEVELS",
+    "PRESETS",
+    "THRESHOLDS",
+    "Check",
+    "CheckContext",
+    "Finding",
+    "Level",
+    "Preset",
+    "Thresholds",
+    "completeness",
+    "images",
+    "leakage",
+    "registry",
+    "run_checks",
+    "sources",
+    "structure",
+    "wording",
+]
