@@ -5,7 +5,7 @@ Raises NotAllowed (403), SectionConflict (409) and Invalid (422) with nothing wr
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -14,10 +14,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from lhdr_site.shared.errors import Conflict, Invalid
+from lhdr_site.shared.errors import Conflict, DomainError, Invalid, NotAllowed
 
-from . import graph, index, tasks
-from .document import Document, DocumentError, Link, dangling_links, empty_document, read_document, unlink
+from . import graph, images, index, tasks
+from .benchmarks import may_act_as
+from .document import Document, DocumentError, Link, dangling_links, elements, empty_document, read_document, unlink
 from .models import (
     Benchmark,
     Category,
@@ -38,6 +39,15 @@ DEFAULT_CATEGORIES = ["media", "people", "organizations", "geography", "society"
 DEFAULT_TAGS = ["constraint", "symbolic", "temporal", "numerical"]
 
 
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """How many items an import made, changed and found equal."""
+
+    created: int
+    changed: int
+    unchanged: int
+
+
 class SectionConflict(Conflict):
     """Somebody changed the section since the base hash. Carries their text and the caller's."""
 
@@ -53,8 +63,6 @@ def create_benchmark(
 ) -> Benchmark:
     """A benchmark with the default categories and tags; `actor` becomes its admin. Superusers only."""
     if not actor.is_superuser:
-        from lhdr_site.shared.errors import NotAllowed
-
         raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
     benchmark = Benchmark(
         slug=slug, name=name.strip(), preset=preset, canary=f"lhdr:{slug}:{secrets.token_hex(16)}", is_demo=is_demo
@@ -426,8 +434,6 @@ def resolve_comment(comment: Comment, *, actor: User, resolved: bool = True) -> 
     may_comment(actor, item).require()
     comment = Comment.objects.select_for_update().get(pk=comment.pk, parent=None)
     if comment.blocking and comment.author_id != actor.pk:
-        from .benchmarks import may_act_as
-
         may_act_as(actor, item.benchmark, Role.AUDITOR).require()
     comment.resolved = timezone.now() if resolved else None
     comment.resolved_by = actor if resolved else None
@@ -470,3 +476,94 @@ def recall_dismissal(item: Item, subject: str, *, actor: User) -> None:
         ItemEvent.objects.create(
             benchmark_id=item.benchmark_id, item=item, actor=actor, kind="finding.recalled", data={"subject": subject}
         )
+
+
+@transaction.atomic
+def add_image(item: Item, data: bytes, name: str, *, actor: User, role: str = "evidence") -> Item:
+    """Store an uploaded picture and append it to the item's images. Appending conflicts with nobody."""
+    picture = images.prepare_upload(data, name)
+    item = _locked(item)
+    may_edit_item(actor, item).require()
+    stored = images.store(item.benchmark, picture)
+    document = read_document(item.document)
+    taken = {element.key for _list, element in elements(document)}
+    key = next(k for k in (f"i{n}" for n in range(1, len(taken) + 2)) if k not in taken)
+    section = document.section("images")["images"]
+    section.append({"key": key, "role": role, **images.document_fields(stored)})
+    try:
+        changed = document.with_section("images", {"images": section})
+    except DocumentError as error:
+        raise _invalid(error) from error
+    write_document(
+        item, changed, actor=actor, kind=Revision.Kind.EDIT, section="images", message=_("Added an image: %s") % key
+    )
+    return item
+
+
+# --- import -------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def import_documents(
+    benchmark: Benchmark,
+    documents: Sequence[Document],
+    pictures: Mapping[str, images.Picture],
+    *,
+    actor: User,
+    row_numbers: Sequence[int] = (),
+    dry_run: bool = False,
+) -> ImportReport:
+    """All or nothing: new ids become items, known ids with other content get a revision, equal ones stay untouched.
+
+    pictures: sha256 -> verified bytes. Raises Invalid naming every row that cannot be imported: its item is locked or
+    in audit, belongs to another benchmark, has dangling links or a cycle.
+    """
+    may_administer(actor, benchmark).require()
+    numbers = dict(zip((d.id for d in documents), row_numbers or range(1, len(documents) + 1), strict=False))
+    known: dict[str, Item] = {}
+    uids = [document.id for document in documents]
+    for start in range(0, len(uids), 500):
+        chunk = Item.objects.select_for_update(of=("self",)).select_related("benchmark")
+        known.update({item.uid: item for item in chunk.filter(uid__in=uids[start : start + 500])})
+    problems: list[dict[str, str]] = []
+    new: list[Document] = []
+    changed: list[tuple[Item, Document]] = []
+    unchanged = 0
+    for document in documents:
+        where = _("row %(row)s, item %(id)s") % {"row": numbers[document.id], "id": document.id}
+        item = known.get(document.id)
+        try:
+            _refuse_broken(document)
+            if item is None:
+                new.append(document)
+            elif item.benchmark_id != benchmark.pk:
+                raise Invalid(
+                    _("this id is already used in another benchmark; give the row another id, or import with new ids.")
+                )
+            elif item.document_hash == document.hash:
+                unchanged += 1
+            else:
+                may_edit_item(actor, item).require()
+                changed.append((item, document))
+        except DomainError as error:
+            problems.append({"path": where, "message": error.message})
+    if problems:
+        raise Invalid(
+            _("Nothing was imported: %(count)s of %(all)s rows cannot be.")
+            % {"count": len(problems), "all": len(documents)},
+            code="import_refused",
+            problems=problems,
+        )
+    report = ImportReport(created=len(new), changed=len(changed), unchanged=unchanged)
+    if dry_run:
+        return report
+    for picture in pictures.values():
+        images.store(benchmark, picture)
+    if new:
+        insert_items(benchmark, new, author=actor, kind=Revision.Kind.IMPORT)
+    for item, document in changed:
+        write_document(item, document, actor=actor, kind=Revision.Kind.IMPORT)
+    _benchmark_event(
+        benchmark, actor, "items.imported", created=report.created, changed=report.changed, unchanged=report.unchanged
+    )
+    return report

@@ -157,7 +157,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 # --- queue --------------------------------------------------------------------------------------------------------
 
 BROKER_URL = env.str("CELERY_BROKER_URL", "")
-CELERY_BROKER_URL = BROKER_URL or "lhdrfile://"
+CELERY_BROKER_URL = BROKER_URL or "lhdrfile://localhost"
 if not BROKER_URL:
     QUEUE_FOLDER = DATA / "queue"
     QUEUE_FOLDER.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from django.db.migrations.operations.base import Operation
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Refuses DELETE and TRUNCATE of a table's rows, and UPDATE where `when` holds (SQL over OLD and NEW; "" always)."""
+    """Refuses TRUNCATE of a table, and UPDATE and DELETE where the SQL condition over OLD and NEW holds ("" is always)."""
 
     table: str
     update_when: str = ""
@@ -33,7 +33,24 @@ def _differs(*columns: str) -> str:
 
 
 # Content of a locked item. Its comment counts and the like may still move.
-_ITEM_CONTENT = ["document", "document_hash", "section_hashes", "gates", "revision_number", "uid", "number", "author_id", "benchmark_id", "question", "answer", "language", "category", "template", "steps", "depth"]
+_ITEM_CONTENT = [
+    "document",
+    "document_hash",
+    "section_hashes",
+    "gates",
+    "revision_number",
+    "uid",
+    "number",
+    "author_id",
+    "benchmark_id",
+    "question",
+    "answer",
+    "language",
+    "category",
+    "template",
+    "steps",
+    "depth",
+]
 _UNLOCKED_BESIDE_TRANSITION = (
     "(NEW.state = 'returned' AND EXISTS (SELECT 1 FROM audit_transition t WHERE t.item_id = OLD.id"
     " AND t.from_state = 'locked' AND t.to_state = 'returned'"

@@ -1,0 +1,45 @@
+# `make run` starts everything; `make test` runs every test. Both install what they need first.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(abspath $(BIN)):$(PATH)
+SHELL := /bin/bash
+# On two cores more workers only wait for each other.
+TEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test sure bench format
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/installed: requirements-dev.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is needed: install Python 3.11, or name another with PYTHON=…"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+install: $(VENV)/installed ## Make the virtual environment
+
+run: install ## Start web server, worker, scheduler and demo endpoint; PORT and LHDR_DATA are honoured
+	@exec $(BIN)/lhdr up
+
+test: install ## Run all tests (DATABASE_URL chooses the database; SQLite without it)
+	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+sure: install ## Check format, lint, types, migrations, templates and docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/djlint --quiet --lint templates
+	$(BIN)/mypy .
+	LHDR_DATA=$$(mktemp -d) $(BIN)/lhdr makemigrations --check --dry-run
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/project
+
+bench: install ## Measure against baselines in the same run; writes bench/results.json
+	@$(BIN)/python -m bench
+
+format: install ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
