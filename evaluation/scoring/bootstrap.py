@@ -1,0 +1,161 @@
+"""Item bootstrap: percentile intervals, paired differences and ratios over the same resamples for every system.
+
+Pure: imports no Django. NumPy is imported inside the functions that need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+RESAMPLES = 10_000
+PERCENTILES = (2.5, 97.5)
+TIE = 1e-12  # sums of fractions are inexact: means nearer to each other than this are equal
+_CELLS = 1 << 20  # draws held in memory at a time
+
+
+class Intervals(NamedTuple):
+    """Lower and upper ends, each (k,): one interval per column."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A paired difference of two means: point estimate, interval, and shares of the resamples.
+
+    share_positive counts strictly positive differences; ties (equal but for rounding) are apart in share_tied.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    share_positive: float
+    share_tied: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio of two means.  None where its denominator is zero: in the data, or in every resample.
+
+    left_out: number of resamples with a zero denominator; the interval is over the others.
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    left_out: int
+
+
+def bootstrap_means(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
+    """The mean of each column over every resample of the items: (k, resamples).
+
+    values: (n,) or (n, k), one row per item.  Resample b takes the n items that row b of
+    `Generator(PCG64(seed)).integers(0, n, (resamples, n))` names; it depends on n, resamples and seed alone, so columns
+    and calls are paired.
+    Degenerate: one item, or a column with one value, gives that value in every resample, exactly.
+    Raises ValueError without items, or when resamples < 1 or seed < 0.
+    """
+    import numpy as np
+
+    columns = np.asarray(values, dtype=np.float64)
+    columns = columns.reshape(len(columns), -1)
+    items = len(columns)
+    if items == 0:
+        raise ValueError("there are no items to resample")
+    # relative to the first item, so that a constant column has no rounding error
+    centred = np.ascontiguousarray((columns - columns[0]).T)
+    means = np.empty((len(centred), resamples))
+    for start, counts in _counts(items, resamples, seed):
+        np.matmul(centred, counts.T, out=means[:, start : start + len(counts)])
+    means /= items
+    means += columns[0][:, None]
+    return means
+
+
+def intervals(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Intervals:
+    """Percentile intervals (2.5, 97.5, linear interpolation) of the mean of each column.
+
+    Arguments, degenerate cases and errors as for `bootstrap_means`.
+    """
+    return Intervals(*_percentiles(bootstrap_means(values, resamples=resamples, seed=seed)))
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Difference:
+    """mean(a) - mean(b) over the same items: OA - SA, CS - DACS, with - without image, system A - system B.
+
+    a, b: (n,) values per item, in the same order.  Errors as for `bootstrap_means`, and for unequal shapes.
+    """
+    import numpy as np
+
+    left, right = _pair(a, b)
+    means = bootstrap_means(left - right, resamples=resamples, seed=seed)
+    low, high = _percentiles(means)
+    return Difference(
+        float(np.mean(left - right)),
+        float(low[0]),
+        float(high[0]),
+        float(np.mean(means > TIE)),
+        float(np.mean(np.abs(means) <= TIE)),
+    )
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Ratio:
+    """mean(numerator) / mean(denominator), such as the answer gap as a share of the correct answers.
+
+    Both (n,) per item, in the same order.  A resample whose denominator is zero is left out and counted.
+    Errors as for `bootstrap_means`, and for unequal shapes.
+    """
+    import numpy as np
+
+    top, bottom = _pair(numerator, denominator)
+    means = bootstrap_means(np.stack((top, bottom), axis=1), resamples=resamples, seed=seed)
+    kept = np.abs(means[1]) > TIE
+    left_out = int(resamples - kept.sum())
+    total = float(np.mean(bottom))
+    estimate = float(np.mean(top)) / total if abs(total) > TIE else None
+    if left_out == resamples:
+        return Ratio(estimate, None, None, left_out)
+    low, high = _percentiles((means[0, kept] / means[1, kept])[None])
+    return Ratio(estimate, float(low[0]), float(high[0]), left_out)
+
+
+def _pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    import numpy as np
+
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if left.shape != right.shape or left.ndim != 1:
+        raise ValueError(f"the shapes {left.shape} and {right.shape} are not those of two lists of as many items")
+    return left, right
+
+
+def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    import numpy as np
+
+    result: NDArray[np.float64] = np.percentile(means, PERCENTILES, axis=1, method="linear", overwrite_input=False)
+    return result
+
+
+def _counts(items: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """How often each resample holds each item, as (first resample, counts (rows, items)), a block at a time.
+
+    The blocks continue one stream of draws, so their size changes no figure.
+    """
+    import numpy as np
+
+    if resamples < 1 or seed < 0:
+        raise ValueError("resamples must be 1 or more, and the seed 0 or more")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    rows = max(1, _CELLS // items)
+    for start in range(0, resamples, rows):
+        block = min(rows, resamples - start)
+        draws = generator.integers(0, items, (block, items))
+        draws += np.arange(block)[:, None] * items
+        yield start, np.bincount(draws.ravel(), minlength=block * items).reshape(block, items).astype(np.float64)
