@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django import template
@@ -386,16 +387,21 @@ def save_state(
 # ---------- figures ----------
 
 
+def _number(value: float, digits: int) -> str:
+    """Rounded, then written as the language does (Django's number_format alone cuts digits off)."""
+    return number_format(Decimal(f"{value:.{digits}f}"), digits)
+
+
 @register.filter
 def percent(value: float | None, digits: int = 1) -> str:
     """A fraction as a percentage: 0.657 -> 65.7%. None is a dash."""
-    return NONE if value is None else f"{number_format(value * 100, digits)}%"
+    return NONE if value is None else f"{_number(value * 100, digits)}%"
 
 
 @register.filter
 def fraction(value: float | None, digits: int = 2) -> str:
     """A score between 0 and 1 as it stands in tables: 0.5 -> .50, 1 -> 1.00. None is a dash."""
-    return NONE if value is None else f"{value:.{digits}f}".removeprefix("0" if value < 1 else "")
+    return NONE if value is None else _number(value, digits).removeprefix("0")
 
 
 @register.filter
@@ -403,8 +409,9 @@ def points(value: float | None, digits: int = 1) -> str:
     """A difference of two fractions in percentage points with its sign: 0.265 -> +26.5. None is a dash."""
     if value is None:
         return NONE
-    shown = number_format(abs(value) * 100, digits)
-    return shown if float(f"{abs(value) * 100:.{digits}f}") == 0 else (MINUS if value < 0 else "+") + shown
+    shown = _number(abs(value) * 100, digits)
+    sign = (MINUS if value < 0 else "+") if shown != _number(0, digits) else ""
+    return sign + shown
 
 
 @register.inclusion_tag("components/interval.html")
