@@ -4,20 +4,18 @@ PURE: imports no Django. A new check is one `Check` subclass with `@register` on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from annotation.checks.text import Folded
 from annotation.document import SECTIONS, Document, canonical_hash, elements
 from annotation.graph import find_cycle
 
 Level = Literal["error", "warning", "info"]
-Preset = Literal["paper", "sandbox"]
 Span = tuple[int, int]
 
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "info")  # by severity
-PRESETS: Final[tuple[Preset, ...]] = ("paper", "sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Finding:
     anchor: a field of the document ("question") or the key of an element ("c5"). related: keys of other elements.
     part: tells apart findings of one check with the same anchor and related, e.g. which property leaks.
     spans: (start, end) character offsets into the question. `template` and `remedy` are English; `params` fill the
-    template. about: the fields of anchor and related whose change makes it another finding.
+    template. about: the fields of anchor and related whose change makes it another finding; none: the params do.
     """
 
     code: str
@@ -53,23 +51,15 @@ class Finding:
         return canonical_hash([self.code, self.anchor, self.related, self.part])
 
     def fingerprint(self, document: Document) -> str:
-        """Hash of the content and figures the finding is about; a dismissal lapses when it changes."""
+        """Hash of the content or else the figures the finding is about; a dismissal lapses when it changes."""
+        if not self.about:
+            return canonical_hash([self.subject, dict(self.params)])
         by_key = {element.key: element for _, element in elements(document)}
         content = [
             {name: getattr(by_key.get(key, document), name, None) for name in self.about}
             for key in (self.anchor, *self.related)
         ]
-        return canonical_hash([self.code, dict(self.params), content])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, which `from_json` reads back."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Finding":
-        """The finding that `to_json` wrote. Raises TypeError for other data."""
-        texts = {name: tuple(data[name]) for name in ("related", "about")}
-        return cls(**{**data, **texts, "spans": tuple((start, end) for start, end in data["spans"])})
+        return canonical_hash([self.subject, content])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +74,6 @@ class Thresholds:
     near_duplicate_percent: int = 90  # a likeness from this on is a near-duplicate
 
 
-THRESHOLDS: Final[dict[Preset, Thresholds]] = {"paper": Thresholds(), "sandbox": Thresholds(min_steps=1)}
-
-
 @dataclass(frozen=True)
 class CheckContext:
     """All that checks may read. None means "not known", and then the check that needs it says nothing.
@@ -96,7 +83,7 @@ class CheckContext:
     """
 
     document: Document
-    preset: Preset = "paper"
+    preset: str = "paper"  # or "sandbox"
     thresholds: Thresholds = Thresholds()
     stored_images: frozenset[str] | None = None
     other_questions: Sequence[tuple[str, str]] = ()
@@ -127,7 +114,7 @@ class Check:
     about: ClassVar[tuple[str, ...]] = ()
     essential: ClassVar[bool] = False  # stays an error in the sandbox
 
-    def level_under(self, preset: Preset) -> Level:
+    def level_under(self, preset: str) -> Level:
         """The level of its findings under a preset: in the sandbox only essential checks are errors."""
         return "warning" if self.level == "error" and preset == "sandbox" and not self.essential else self.level
 

@@ -19,6 +19,7 @@ class EmptyField(Check):
     how_to_mend = "Write the text that is missing, or remove the empty step."
     level = "error"
     section = "question"
+    about = ("conclusion",)
     essential = True
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
@@ -80,6 +81,7 @@ class MissingSource(Check):
     how_to_mend = "Add the source that shows it and link it here; a calculation links the sources of its figures."
     level = "error"
     section = "checklist"
+    about = ("conclusion", "entity", "from_node", "to_node")
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
         document = context.document

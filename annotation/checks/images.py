@@ -22,7 +22,8 @@ class ImageDescription(Check):
         for image in context.document.images:
             fields = {"alternative text": image.alt, "credit": image.credit, "licence": image.license}
             if missing := ", ".join(name for name, text in fields.items() if not text.strip()):
-                yield self.finding(context, image.key, "Image {key} lacks: {missing}.", key=image.key, missing=missing)
+                template = "Image {key} lacks: {missing}."
+                yield self.finding(context, image.key, template, part=missing, key=image.key, missing=missing)
 
 
 @register

@@ -127,6 +127,7 @@ class SeveralSinks(Check):
     how_to_mend = "Join the branches: let a later step need each of these ends, or remove the branch."
     level = "warning"
     section = "checklist"
+    about = ("conclusion",)
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
         sinks = graph.sinks(context.prerequisites)
@@ -145,6 +146,7 @@ class StepBeforePrerequisite(Check):
     how_to_mend = "Move the step below its prerequisite."
     level = "warning"
     section = "checklist"
+    about = ("conclusion",)
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
         steps = context.document.checklist
@@ -164,6 +166,7 @@ class RedundantEdge(Check):
     how_to_mend = "Remove this prerequisite; the step still rests on it through the others."
     level = "warning"
     section = "checklist"
+    about = ("prerequisites",)
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
         steps = context.document.checklist

@@ -369,5 +369,10 @@ def _find_nearly(folded: str, within: Folded, over_percent: int) -> Match | None
     if found.score == 100:
         alike = first == start and text[end:last] in _ENDINGS
     else:
-        alike = fuzz.ratio(folded, words) > over_percent and set(_NUMBER.findall(folded)) <= set(_NUMBER.findall(words))
+        alike = (
+            fuzz.ratio(folded, words) > over_percent
+            and set(_NUMBER.findall(folded)) <= set(_NUMBER.findall(words))
+            # Every word has its like: "a suspension bridge" is not nearly "Menai Suspension Bridge".
+            and all(len(word) < 4 or fuzz.partial_ratio(word, words) >= 75 for word in folded.split())
+        )
     return Match((within.span(first, last),), "nearly", int(found.score)) if alike else None

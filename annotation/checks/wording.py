@@ -45,7 +45,7 @@ _ORDERS: Final = {
     "access": _THING,
     "view": _THING,
     "consult": _THING,
-    "use": rf"(?:{_SITE}|(?:a |an |the )?(?:\w+[ -]){{0,2}}search\b|(?:a |an |the )?(?:\w+ ){{0,2}}map\b|street view\b)",
+    "use": rf"(?:{_SITE}|(?:a |an |the )?(?:\w+[ -]){{0,2}}(?:search|map)\b|street view\b)",
     "type": rf"(?:in\b|{_THING})",
     "enter": _THING,
     "paste": _THING,

@@ -1,0 +1,55 @@
+"""Writes `docs/checks.md` from the registry: `python -m annotation.checks.reference > docs/checks.md`.
+
+PURE: imports no Django.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+
+from annotation.checks import LEVELS, Thresholds, registry
+
+_HEAD = """\
+# Quality checks
+
+<!-- Written by `python -m annotation.checks.reference > docs/checks.md`. Edit the checks; a test compares. -->
+
+Checks read one item and say what an auditor would object to, beside the field it concerns. They run after each save
+and never change anything. An error blocks submission and locking; a warning can be dismissed with a reason, and the
+dismissal lapses when what it was about changes; information only informs.
+
+The benchmark's preset decides the levels. In `sandbox` only what leaves no item at all is an error: something empty, a
+cycle, a link that dangles; a benchmark made with it asks for 1 step and 1 node. These figures decide:
+"""
+
+_FIGURES = {
+    "min_steps": "fewest steps of a checklist",
+    "min_nodes": "fewest nodes of the hidden graph",
+    "max_answer_words": "most words of a short answer",
+    "wikipedia_percent": "largest share of Wikipedia among the sources, in percent",
+    "leak_percent": "likeness over which words of the question are path leakage, in percent",
+    "near_duplicate_percent": "likeness from which on steps or questions are near-duplicates, in percent",
+}
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    yield from ("| figure | what it is | default |", "| --- | --- | --- |")
+    for field in fields(Thresholds):
+        yield f"| `{field.name}` | {_FIGURES[field.name]} | {field.default} |"
+    for level in LEVELS:
+        yield f"\n## Under `paper`: {level}"
+        for check in registry().values():
+            if check.level == level:
+                yield f"\n### {check.title}\n"
+                yield f"`{check.code}`, in `sandbox`: {check.level_under('sandbox')}. {check.why}\n"
+                yield f"How to mend: {check.how_to_mend}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
