@@ -14,16 +14,6 @@ from django.utils import timezone
 
 from lhdr_site.shared.templatetags import workbench
 
-GATES = (
-    ("uniqueness", "Answer uniqueness", "U"),
-    ("leakage", "No path leakage", "L"),
-    ("irreducibility", "Irreducibility", "I"),
-    ("sources", "Source support", "S"),
-    ("multimodal", "Multimodal necessity", "M"),
-    ("shortcut", "Shortcut filtering", "F"),
-    ("metadata", "Metadata consistency", "D"),
-)
-
 
 class Person:
     """A stand-in for a user."""
@@ -68,13 +58,9 @@ class GalleryForm(forms.Form):
         raise forms.ValidationError("Step 3 needs step 5, and step 5 needs step 3. Take one of them away.")
 
 
-def gate_row(*statuses: str) -> list[dict[str, str]]:
-    """Seven gates with these statuses, the rest open."""
-    padded = [*statuses, *["open"] * (len(GATES) - len(statuses))]
-    return [
-        {"code": code, "label": label, "letter": letter, "status": status, "title": ""}
-        for (code, label, letter), status in zip(GATES, padded, strict=True)
-    ]
+def gate_summary(*statuses: str) -> dict[str, str]:
+    """The gates in order with these statuses; the rest are left out, so they are open."""
+    return dict(zip(workbench.GATES, statuses, strict=False))
 
 
 def gallery_context() -> dict[str, Any]:
@@ -90,15 +76,20 @@ def gallery_context() -> dict[str, Any]:
         "finding_levels": list(workbench.FINDING_LEVELS),
         "save_states": list(workbench.SAVE_STATES),
         "modalities": ["text", *workbench.MODALITIES],
-        "gates": gate_row("passed", "failed", "open", "stale"),
-        "all_passed": gate_row(*["passed"] * 7),
+        "gates": gate_summary("passed", "failed", "open", "stale"),
+        "all_passed": gate_summary(*["passed"] * 7),
         "blockers": [3, 4],
         "people": [mei, tomas, Person(3, "Ida Berg"), Person(4, "Kofi Owusu"), Person(5, "sam")],
         "mei": mei,
         "items": [
-            {"number": 142, "state": "returned", "gates": gate_row("passed", "failed", "open", "stale"), "by": tomas},
-            {"number": 149, "state": "locked", "gates": gate_row(*["passed"] * 7), "by": mei},
-            {"number": 171, "state": "draft", "gates": gate_row(), "by": tomas},
+            {
+                "number": 142,
+                "state": "returned",
+                "gates": gate_summary("passed", "failed", "open", "stale"),
+                "by": tomas,
+            },
+            {"number": 149, "state": "locked", "gates": gate_summary(*["passed"] * 7), "by": mei},
+            {"number": 171, "state": "draft", "gates": gate_summary(), "by": tomas},
         ],
         "item_counts": {"draft": 9, "submitted": 6, "secondary_audit": 12, "returned": 5, "approved": 6, "locked": 102},
         "response_counts": {"pending": 34, "running": 4, "completed": 61, "failed": 3},

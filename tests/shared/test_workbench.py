@@ -110,11 +110,28 @@ def test_states_when_unknown_are_refused() -> None:
             tag("gone")
 
 
-def test_gate_dots_when_rendered_name_every_gate() -> None:
-    gates = [{"label": "No path leakage", "status": "failed"}, {"label": "Metadata", "status": "open", "title": "new"}]
-    html = workbench.gate_dots(gates)
-    assert 'aria-label="No path leakage: failed; Metadata: new"' in html
-    assert html.count("<svg") == 2
+def test_gate_dots_when_given_an_items_summary_show_all_seven_in_order() -> None:
+    html = workbench.gate_dots({"metadata": {"status": "stale"}, "leakage": "failed"})
+    assert html.count("<svg") == 7
+    assert (
+        'aria-label="Answer uniqueness: open; No path leakage: failed; Irreducibility: open; Source support: open; '
+        'Multimodal necessity: open; Shortcut filtering: open; Metadata consistency: stale"'
+    ) in html
+
+
+def test_gate_codes_when_compared_are_those_of_the_workflow() -> None:
+    from annotation.states import Gate, GateStatus, State
+
+    assert list(workbench.GATES) == [gate.value for gate in Gate]
+    assert set(workbench.GATE_STATUSES) == {status.value for status in GateStatus}
+    assert set(workbench.ITEM_STATES) == {state.value for state in State}
+
+
+def test_role_word_when_given_a_code_or_a_member_says_it() -> None:
+    from annotation.states import Role
+
+    assert [workbench.role_word(role) for role in Role] == ["annotator", "auditor", "core team", "admin"]
+    assert workbench.role_word("core") == "core team"
 
 
 def test_tags_when_given_markup_escape_it() -> None:
@@ -122,9 +139,7 @@ def test_tags_when_given_markup_escape_it() -> None:
     person = type("P", (), {"pk": 1, "get_full_name": lambda s: evil, "get_username": lambda s: "x"})()
     pages = [
         render("{% key_badge e title=e href=e %}{% badge e %}{% avatar p %}", e=evil, p=person),
-        render(
-            "{% gate_dots g %}{% gate_head g %}{% gate_list g %}", g=[{"label": evil, "letter": evil, "status": "open"}]
-        ),
+        render("{% gate_dots g %}{% gate_list g %}", g=[workbench.GateRow("x", evil, evil, "open", evil)]),
         render("{% metric_tile e e of=e note=e title=e %}{% empty_state e e url='/' action=e %}", e=evil),
         render("{% dialog 'd' e %}{{ e }}{% enddialog %}{% menu e %}{{ e }}{% endmenu %}", e=evil),
         render("{% step_credit 'blocked' b %}{% pagination summary=e next_url='/' %}", b=[evil], e=evil),

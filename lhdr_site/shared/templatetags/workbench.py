@@ -63,6 +63,16 @@ GATE_STATUSES: dict[str, Look] = {
     "stale": Look("stale", "amber", gettext_lazy("stale")),
     "open": Look("open", "grey", gettext_lazy("open")),
 }
+#: The seven gates in their order: name and the letter above a column of dots.
+GATES: dict[str, tuple[Label, str]] = {
+    "uniqueness": (gettext_lazy("Answer uniqueness"), "U"),
+    "leakage": (gettext_lazy("No path leakage"), "L"),
+    "irreducibility": (gettext_lazy("Irreducibility"), "I"),
+    "source_support": (gettext_lazy("Source support"), "S"),
+    "multimodal": (gettext_lazy("Multimodal necessity"), "M"),
+    "shortcut": (gettext_lazy("Shortcut filtering"), "F"),
+    "metadata": (gettext_lazy("Metadata consistency"), "D"),
+}
 RESPONSE_STATUSES: dict[str, Look] = {
     "pending": Look("pending", "grey", gettext_lazy("Pending")),
     "running": Look("running", "blue", gettext_lazy("Running")),
@@ -119,6 +129,12 @@ EFFECTS: dict[str, Label] = {
     "localizes": gettext_lazy("localizes"),
     "extracts": gettext_lazy("extracts"),
     "bridges": gettext_lazy("bridges"),
+}
+ROLES: dict[str, Label] = {
+    "annotator": gettext_lazy("annotator"),
+    "auditor": gettext_lazy("auditor"),
+    "core": gettext_lazy("core team"),
+    "admin": gettext_lazy("admin"),
 }
 #: Minutes, hours, days ago; static/js/app.js fills in the same words when it refreshes the times.
 TIME_WORDS: tuple[Label, ...] = (
@@ -233,54 +249,67 @@ def step_credit(credit: str, blocked_by: Iterable[Any] = (), anchor: str = "") -
 # ---------- gates ----------
 
 
-def _gate(gate: Any, name: str) -> Any:
-    return gate.get(name, "") if isinstance(gate, Mapping) else getattr(gate, name, "")
+class GateRow(NamedTuple):
+    """One gate as it is shown; `title` is its status in more words, if there is more to say."""
+
+    code: str
+    label: Label
+    letter: str
+    status: str
+    title: str = ""
+
+    @property
+    def look(self) -> Look:
+        return GATE_STATUSES[self.status]
+
+    @property
+    def name(self) -> str:
+        return f"{self.label}: {self.title or self.look.word}"
 
 
-def _gate_title(gate: Any) -> str:
-    return f"{_gate(gate, 'label')}: {_gate(gate, 'title') or GATE_STATUSES[_gate(gate, 'status')].word}"
+def gate_rows(gates: Mapping[str, Any] | Iterable[Any]) -> list[GateRow]:
+    """The seven gates from an item's summary ({code: status} or {code: {"status": status}}, missing ones open),
+    or the rows of an iterable of objects that have code, label, letter, status and title."""
+    if not isinstance(gates, Mapping):
+        objects: Iterable[Any] = gates
+        return [GateRow(g.code, g.label, g.letter, g.status, g.title) for g in objects]
+    rows = []
+    for code, (label, letter) in GATES.items():
+        summary = gates.get(code) or "open"
+        status = summary.get("status", "open") if isinstance(summary, Mapping) else summary
+        rows.append(GateRow(code, label, letter, str(status)))
+    return rows
 
 
 @register.simple_tag
-def gate_dots(gates: Iterable[Any]) -> SafeString:
-    """The seven gates as glyphs; each gate has `label`, `status` and perhaps `title` (the status in more words)."""
-    shown = list(gates)
+def gate_dots(gates: Mapping[str, Any] | Iterable[Any]) -> SafeString:
+    """The seven gates as glyphs, each named; takes what `gate_rows` takes, such as `item.gates`."""
+    rows = gate_rows(gates)
     dots = format_html_join(
         "",
         '<svg class="wb-g c-{}"><title>{}</title><use href="#g-{}"/></svg>',
-        (
-            (GATE_STATUSES[_gate(g, "status")].hue, _gate_title(g), GATE_STATUSES[_gate(g, "status")].glyph)
-            for g in shown
-        ),
+        ((row.look.hue, row.name, row.look.glyph) for row in rows),
     )
-    name = "; ".join(_gate_title(g) for g in shown)
+    name = "; ".join(row.name for row in rows)
     return format_html('<span class="wb-gates" role="img" aria-label="{}">{}</span>', name, dots)
 
 
 @register.simple_tag
-def gate_head(gates: Iterable[Any]) -> SafeString:
-    """The letters above a column of gate dots; each gate has `letter` and `label`."""
-    letters = format_html_join(
-        "", '<abbr title="{}">{}</abbr>', ((_gate(g, "label"), _gate(g, "letter")) for g in gates)
-    )
+def gate_head() -> SafeString:
+    """The letters above a column of gate dots."""
+    letters = format_html_join("", '<abbr title="{}">{}</abbr>', GATES.values())
     return format_html('<span class="wb-gatehead">{}</span>', letters)
 
 
 @register.simple_tag
-def gate_list(gates: Iterable[Any]) -> SafeString:
+def gate_list(gates: Mapping[str, Any] | Iterable[Any]) -> SafeString:
     """The gates as a list with words, for an outline or a panel."""
     rows = format_html_join(
         "",
         '<li class="wb-gl" title="{}">{}<span class="wb-grow">{}</span><span class="wb-xs">{}</span></li>',
         (
-            (
-                _gate(g, "title"),
-                _use(f"g-{look.glyph}", f"wb-g c-{look.hue}"),
-                _gate(g, "label"),
-                look.word,
-            )
-            for g in gates
-            for look in [GATE_STATUSES[_gate(g, "status")]]
+            (row.title, _use(f"g-{row.look.glyph}", f"wb-g c-{row.look.hue}"), row.label, row.look.word)
+            for row in gate_rows(gates)
         ),
     )
     return format_html('<ul class="wb-gatelist" aria-label="{}">{}</ul>', _("Gates"), rows)
@@ -370,6 +399,12 @@ def avatar(user: Any, decorative: bool = False) -> SafeString:
     return format_html(
         '<span class="wb-av wb-av-{}" role="img" aria-label="{}" title="{}">{}</span>', hue, name, name, initials
     )
+
+
+@register.filter
+def role_word(role: Any) -> str:
+    """A role in words, from its code or from an enumeration's member."""
+    return str(ROLES[getattr(role, "name", str(role)).lower()])
 
 
 # ---------- saving ----------
