@@ -344,6 +344,8 @@ def find_leak(value: str, within: Folded, over_percent: int) -> Match | None:
     length = character_count(folded)
     if written_without_spaces(folded):
         return find_whole(value, within) if length >= 2 else None
+    if not folded:  # punctuation alone
+        return None
     if length < 3 or is_common(folded):
         spans = _places(value.strip(), within.typed)
         return Match(tuple(spans), "exactly", 100) if spans else None
