@@ -51,10 +51,9 @@ _ORDERS: Final = {
     "paste": _THING,
     "query": rf"(?:for\b|{_THING})",
     "zoom": r"(?:in|into|out)\b",
-    "identify": rf"(?:{_THING}|(?:who|which|what|where)\b)",
-    "determine": rf"(?:{_THING}|(?:who|which|what|where|when|whether|how)\b)",
-    "verify": rf"(?:that\b|whether\b|{_THING})",
-    "confirm": rf"(?:that\b|whether\b|{_THING})",
+    # "Identify the man as Baker" states the conclusion, however clumsily.
+    "identify": rf"(?!.*\b(?:as|is|are|was|were)\b)(?:{_THING}|(?:who|which|what|where)\b)",
+    "determine": r"(?:who|which|what|where|when|whether|how)\b",
 }
 _OPENER: Final = r"(?:(?:step \d+|first|firstly|second|then|next|now|finally|please|start|begin)\b[\s,:.-]*(?:by )?)*"
 _PERSON: Final = (

@@ -215,6 +215,8 @@ Scroll down to the table
 Download the PDF
 Zoom in on the map
 Identify the bridge in the picture
+Determine which pope set it up
+Watch a film to confirm that there are six statues.
 1. Search for Benjamin Baker
 First, search the web for the logo.
 Step 3: Open Wikipedia and read the infobox
@@ -266,6 +268,9 @@ I. M. Pei designed the pyramid.
 I Am Legend was written by Richard Matheson.
 The user manual names the A17 Pro.
 Calculating 1956 - 1619 = 337 years.
+Confirm that the bridge is the Forth Bridge.
+Identify the man beside the ship as Benjamin Baker.
+Determine that the first pier was built in 1883.
 访问量最高的博物馆是卢浮宫。
 搜索引擎百度成立于2000年。
 """.strip().splitlines()
