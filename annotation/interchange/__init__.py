@@ -3,8 +3,10 @@
 PURE: imports no Django and no database. docs/formats.md describes the formats for their users.
 """
 
+import gc
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -83,13 +85,26 @@ def read_items(
         result.format = format
         folder = None if stream is source else Path(source).parent  # type: ignore[arg-type]
         reading = Reading(ImageFolder(folder), benchmark, linear_prerequisites)
-        _read_into(result, rows, _READERS[format], reading, report)
+        with _collector_paused():
+            _read_into(result, rows, _READERS[format], reading, report)
     except OSError as error:
         report(None, "", f"the file cannot be read ({error.strerror or error})")
     finally:
         if stream is not source:
             stream.close()
     return result
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Documents hold no reference cycles; walking all those read so far again and again costs a third of the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _format_of(row: Mapping[str, Any]) -> str:

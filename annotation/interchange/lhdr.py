@@ -3,11 +3,12 @@
 PURE: imports no Django and no other app.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from annotation.document import Document, DocumentError, Image, Problem, canonical_bytes, read_document
+from annotation.document import Document, DocumentError, Problem, canonical_bytes, read_document
 from annotation.interchange.files import LocalImage, Reading
 
 
@@ -21,20 +22,21 @@ def read_row(row: Mapping[str, Any], reading: Reading) -> tuple[Document, list[L
 
 
 def take_pictures(document: Document, reading: Reading) -> tuple[Document, list[LocalImage], list[str]]:
-    """The document with its pictures found beside the file; name, hash, type and size are filled in if it has no hash.
+    """The document with its pictures found beside the file, and warnings.
 
+    A picture without a hash, or not named after it, gets both; type and size are filled in where they were left out.
     Raises DocumentError: a picture that is missing, differs from its hash, or is none.
     """
     problems: list[Problem] = []
     taken: list[LocalImage] = []
     warnings: list[str] = []
-    images: list[Image] = []
-    for position, image in enumerate(document.images):
-        images.append(image)
+    images = list(document.images)
+    for position, image in enumerate(images):
         if not image.file:
             continue
         path = f"images[{position}].file"
-        if reading.images.folder is None and image.sha256:
+        named = _is_named_after_hash(image.file, image.sha256)
+        if reading.images.folder is None and named:
             warnings.append(f"{path}: {image.file} did not come with the file; it must be in store already")
             taken.append(LocalImage(image.key, image.file, image.sha256))
             continue
@@ -43,26 +45,26 @@ def take_pictures(document: Document, reading: Reading) -> tuple[Document, list[
         except ValueError as error:
             problems.append(Problem(path, str(error)))
             continue
-        if not image.sha256:
-            images[-1] = replace(
+        if image.sha256 not in ("", picture.sha256):
+            message = f"{image.file} is not the picture this row was written with (its SHA-256 differs); restore it"
+            problems.append(Problem(path, message))
+        elif not named:
+            images[position] = replace(
                 image,
                 file=picture.file,
                 sha256=picture.sha256,
-                media_type=picture.media_type,
-                width=picture.width,
-                height=picture.height,
+                media_type=image.media_type or picture.media_type,
+                width=image.width or picture.width,
+                height=image.height or picture.height,
             )
-        elif image.sha256 != picture.sha256:
-            message = f"{image.file} is not the picture this row was written with (its SHA-256 differs); restore it"
-            problems.append(Problem(path, message))
-        taken.append(picture)
+        taken.append(replace(picture, file=images[position].file))
     if problems:
         raise DocumentError(problems)
-    return (
-        (document if tuple(images) == document.images else replace(document, images=tuple(images))),
-        taken,
-        warnings,
-    )
+    return replace(document, images=tuple(images)) if taken else document, taken, warnings
+
+
+def _is_named_after_hash(file: str, sha256: str) -> bool:
+    return re.fullmatch(r"images/([0-9a-f]{64})\.[a-z0-9]{1,5}", file) is not None and file[7:71] == sha256
 
 
 def plain(document: Document | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -90,7 +92,13 @@ def write_public(documents: Iterable[Document | Mapping[str, Any]]) -> Iterator[
 
 
 def image_files(document: Document | Mapping[str, Any], *, public: bool = False) -> Iterator[tuple[str, str]]:
-    """(path beside the export, SHA-256) of each stored picture that an export of the document must bring along."""
-    for image in plain(document)["images"]:
+    """(path beside the export, SHA-256) of each stored picture that an export of the document must bring along.
+
+    Raises ValueError, naming item and image, where the path is not `images/<sha256>.<ending>`: it could lead anywhere.
+    """
+    data = plain(document)
+    for image in data["images"]:
         if image["file"] and (image["role"] == "question" or not public):
+            if not _is_named_after_hash(image["file"], image["sha256"]):
+                raise ValueError(f"item {data['id']}, image {image['key']}: file must be images/<sha256>.<ending>")
             yield image["file"], image["sha256"]

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
-from annotation.interchange import files, read_items
+from annotation.interchange import FORMATS, files, mr_lhdr, read_items, write_mr_lhdr
 from annotation.interchange.files import ImageFolder, picture_in_data_url
+from tests.documents import good_data, good_document
 
 ROW = {"schema": "lhdr.item/1", "id": "a", "question": "¿Où? 何処"}
 
@@ -37,6 +40,7 @@ def messages(result: Any) -> list[str]:
         b" [" + line() + b",\n" + line(id="b") + b"]\n",
         b"\xef\xbb\xbf\n[\n" + line() + b",\n" + line(id="b") + b"\n]",
     ],
+    ids=["lines", "mark and CRLF", "blank lines", "array", "array with mark"],
 )
 def test_rows_when_written_in_any_usual_way_are_read_alike(data: bytes) -> None:
     result = read(data)
@@ -95,6 +99,7 @@ def test_containers_are_named(start: bytes, named: str) -> None:
         (b"null", "not null"),
         (b'"text"', "not text"),
     ],
+    ids=["comma", "NaN", "twice", "too deep for JSON", "too deep for an item", "array", "null", "text"],
 )
 def test_a_bad_line_names_row_and_place_and_the_others_are_read(bad: bytes, said: str) -> None:
     result = read(line() + b"\n" + bad + b"\n" + line(id="z"))
@@ -256,3 +261,35 @@ def test_a_data_url_gives_its_bytes() -> None:
     assert (picture.read(), picture.width) == (png(), 3)
     with pytest.raises(ValueError, match="base64"):
         picture_in_data_url("data:image/png;base64,%%%", "i1")
+
+
+# --- whatever comes -----------------------------------------------------------------------------------------------
+
+FIELDS = sorted(
+    mr_lhdr.FIELDS | {"schema", "checklist_property", "source", "subtask", "level", "nodes", "extra", "subtasks"}
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(
+        [{}, good_data(), *(json.loads(next(write_mr_lhdr([good_document(canary=c)]))) for c in ("", "x"))]
+    ),
+    st.dictionaries(st.sampled_from(FIELDS), anything, max_size=12),
+    st.sampled_from(FORMATS),
+)
+def test_a_row_of_any_values_is_read_or_gives_problems(good: dict[str, Any], row: dict[str, Any], format: str) -> None:
+    result = read(json.dumps({**good, **row}).encode(), format=format)
+    assert bool(result.rows) != bool(result.problems)
+    "\n".join(messages(result)).encode()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=60))
+def test_a_file_of_any_bytes_gives_problems(data: bytes) -> None:
+    assert read(data).problems

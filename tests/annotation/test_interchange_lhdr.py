@@ -18,8 +18,10 @@ from tests.strategies import documents
 
 
 def storable(document: Document) -> Document:
-    """The document as it can be in store: an image with a file has a hash."""
-    images = tuple(replace(image, file=image.file if image.sha256 else "") for image in document.images)
+    """The document as it can be in store: an image has a file if it has a hash, and is named after it."""
+    images = tuple(
+        replace(image, file=f"images/{image.sha256}.png" if image.sha256 else "") for image in document.images
+    )
     return replace(document, images=images)
 
 
@@ -100,6 +102,29 @@ def test_a_picture_without_a_hash_gets_hash_name_and_size(tmp_path: Path) -> Non
     digest = hashlib.sha256((tmp_path / "map.png").read_bytes()).hexdigest()
     assert (found.file, found.sha256, found.width, found.height) == (f"images/{digest}.png", digest, 5, 4)
     assert found.media_type == "image/png"
+
+
+def test_a_picture_not_named_after_its_hash_is_renamed(tmp_path: Path) -> None:
+    # Two files of others may both call their picture images/1.png; in an export they would meet.
+    document = with_pictures(tmp_path)
+    (tmp_path / document.images[0].file).rename(tmp_path / "images/1.png")
+    data = document.to_json()
+    data["images"][0]["file"] = "images/1.png"
+    [row] = read_items(written(tmp_path / "x.jsonl", [data])).rows
+    assert row.document.hash == document.hash
+    assert (row.images[0].file, row.images[0].path) == (document.images[0].file, tmp_path / "images/1.png")
+
+
+@pytest.mark.parametrize(
+    "file", ["../../etc/x.png", f"images/../{'1' * 64}.png", f"images/{'2' * 64}.png", "images/1.png"]
+)
+def test_a_name_that_could_lead_elsewhere_is_neither_read_nor_written(file: str) -> None:
+    data = good_data()
+    data["images"][0]["file"] = file
+    result = read_items(io.BytesIO(canonical_bytes(data)))
+    assert [(problem.row, problem.field) for problem in result.problems] == [(1, "images[0].file")]
+    with pytest.raises(ValueError, match="item good-item, image i1"):
+        list(image_files(data))
 
 
 def test_a_stream_has_no_pictures_and_says_so() -> None:

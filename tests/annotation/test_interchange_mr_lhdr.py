@@ -258,3 +258,11 @@ def test_fields_of_the_paper_that_we_have_no_place_for_are_written_again() -> No
     assert [again[name] for name in ("question", "answer", "checklist", "checklist_parents", "canary")] == [
         HIDDEN[name] for name in ("question", "answer", "checklist", "checklist_parents", "canary")
     ]
+
+
+def test_kept_fields_never_stand_in_for_those_of_the_layout() -> None:
+    document = good_document(canary="", images=[], checklist=[], extra={"mr_lhdr": {"canary": "x", "note": 1}})
+    line = next(write_mr_lhdr([document]))
+    assert "canary" not in json.loads(line)
+    assert json.loads(line)["note"] == 1
+    assert read_items(io.BytesIO(line)).rows[0].document.hash == document.hash
