@@ -47,7 +47,7 @@ def _choice(options: tuple[str, ...]) -> st.SearchStrategy[str | None]:
 
 @st.composite
 def raw_documents(draw: st.DrawFn) -> dict[str, Any]:
-    """Parsed JSON of a whole item in the form of export files: links hold, no cycle, lists in any order, `extra` filled."""
+    """Parsed JSON of a whole item: links hold, no cycle, lists in any order, `extra` filled."""
 
     def some(keys: list[str]) -> list[str]:
         return draw(st.lists(st.sampled_from(keys), unique=True, max_size=3)) if keys else []
