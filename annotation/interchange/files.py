@@ -56,10 +56,11 @@ class LocalImage:
     """Bytes that came with a row for the image `key` of its document: in `path`, or else in `data`.
 
     With neither, the file was read as a stream without its folder: the bytes must be in store already.
+    name: the image's `file` in the document, `images/<sha256>.<ending>`.
     """
 
     key: str
-    file: str
+    name: str
     sha256: str
     media_type: str = ""
     width: int | None = None
@@ -72,7 +73,7 @@ class LocalImage:
         if self.path is not None:
             return self.path.read_bytes()
         if self.data is None:
-            raise FileNotFoundError(self.file)
+            raise FileNotFoundError(self.name)
         return self.data
 
 

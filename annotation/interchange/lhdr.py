@@ -51,13 +51,13 @@ def take_pictures(document: Document, reading: Reading) -> tuple[Document, list[
         elif not named:
             images[position] = replace(
                 image,
-                file=picture.file,
+                file=picture.name,
                 sha256=picture.sha256,
                 media_type=image.media_type or picture.media_type,
                 width=image.width or picture.width,
                 height=image.height or picture.height,
             )
-        taken.append(replace(picture, file=images[position].file))
+        taken.append(replace(picture, name=images[position].file))
     if problems:
         raise DocumentError(problems)
     return replace(document, images=tuple(images)) if taken else document, taken, warnings

@@ -147,8 +147,9 @@ def _images(
             problems.append(Problem(f"images[{number - 1}]", str(error)))
             continue
         taken.append(picture)
-        image |= {name: getattr(picture, name) for name in ("file", "sha256", "media_type", "width", "height")}
-        if not embedded and reference != picture.file:
+        measured = ("sha256", "media_type", "width", "height")
+        image |= {"file": picture.name, **{name: getattr(picture, name) for name in measured}}
+        if not embedded and reference != picture.name:
             image["extra"] = {"original": reference}
     return images, taken
 

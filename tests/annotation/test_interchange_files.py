@@ -251,7 +251,7 @@ def test_a_picture_is_hashed_measured_and_named_by_what_it_is(tmp_path: Path) ->
     (tmp_path / "a b#%.png").write_bytes(data)
     picture = ImageFolder(tmp_path).take("a b#%.png", "i7")
     digest = hashlib.sha256(data).hexdigest()
-    assert (picture.key, picture.file, picture.sha256) == ("i7", f"images/{digest}.jpg", digest)
+    assert (picture.key, picture.name, picture.sha256) == ("i7", f"images/{digest}.jpg", digest)
     assert (picture.media_type, picture.width, picture.height) == ("image/jpeg", 3, 2)
     assert picture.read() == data
 

@@ -112,7 +112,7 @@ def test_a_picture_not_named_after_its_hash_is_renamed(tmp_path: Path) -> None:
     data["images"][0]["file"] = "images/1.png"
     [row] = read_items(written(tmp_path / "x.jsonl", [data])).rows
     assert row.document.hash == document.hash
-    assert (row.images[0].file, row.images[0].path) == (document.images[0].file, tmp_path / "images/1.png")
+    assert (row.images[0].name, row.images[0].path) == (document.images[0].file, tmp_path / "images/1.png")
 
 
 @pytest.mark.parametrize(
