@@ -66,10 +66,10 @@ def bootstrap_means(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int 
     import numpy as np
 
     columns = np.asarray(values, dtype=np.float64)
-    columns = columns.reshape(len(columns), -1)
     items = len(columns)
     if items == 0:
         raise ValueError("there are no items to resample")
+    columns = columns.reshape(items, -1)
     # relative to the first item, so that a constant column has no rounding error
     centred = np.ascontiguousarray((columns - columns[0]).T)
     means = np.empty((len(centred), resamples))
@@ -139,7 +139,7 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
 def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
     import numpy as np
 
-    result: NDArray[np.float64] = np.percentile(means, PERCENTILES, axis=1, method="linear", overwrite_input=False)
+    result: NDArray[np.float64] = np.percentile(means, PERCENTILES, axis=1, method="linear")
     return result
 
 

@@ -70,7 +70,7 @@ _AFTER_KEY = re.compile(r"[ \t*_`\"'~)\]]*+(?:\([^()\n]{0,80}\)[ \t*_`\"']*+)?")
 _SEPARATOR = re.compile(r"[:=|>→]|[-=]>|[-–—](?=\s)")
 _BEFORE_VALUE = re.compile(r"(?:(?<!`)`{3,9}\w{0,20}\n|[-+](?=\s)|[\s*_`\"'>|#•])*+")
 
-_BARE_VECTOR = re.compile(r"(?:[01]|true|false)\b[^\n]*", re.IGNORECASE)
+_BARE_VECTOR = re.compile(r"(?:\d|true\b|false\b)[^\n]*", re.IGNORECASE)
 _ENTRY_SEPARATOR = re.compile(r"\s*[,;]\s*|\s+")
 _FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
 _SCORE = re.compile(r"\[?(\d{1,9}(?:\.\d{1,9})?)\]?(?:\s*/\s*\[?(\d{1,9}(?:\.\d{1,9})?)\]?)?")
@@ -287,7 +287,8 @@ def _blocks(statements: list[_Statement]) -> list[dict[_Key, _Statement]]:
         else:
             current[statement.key] = statement
     if len(blocks) > 1 and set(blocks[-1]) == {_Key.SCORE} and _Key.SCORE not in blocks[-2]:
-        blocks[-2] |= blocks.pop()
+        score = blocks.pop()
+        blocks[-1] |= score
     return blocks
 
 
