@@ -54,6 +54,7 @@ class PathLeakage(Check):
     _TEMPLATES: Final = {
         "exactly": "{what} {value} of node {node} stands in the question as it is.",
         "folded": "{what} {value} of node {node} stands in the question, but for case, accents or punctuation.",
+        "within": "{what} {value} of node {node} stands in the question, within a longer word.",
         "nearly": "{what} {value} of node {node} nearly stands in the question ({percent}% alike).",
     }
 

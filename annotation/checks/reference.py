@@ -32,6 +32,17 @@ _FIGURES = {
 }
 
 
+_TAIL = """
+## Adding a check
+
+Write a subclass of `Check` in the module of `annotation/checks/` that fits, with `@register` on it: its words, its
+level, its section and a `run(context)` that yields `self.finding(context, anchor, template, **figures)`. `about`
+names the fields whose change lets a dismissal lapse. Rules of graphs belong in `annotation/graph.py`, ways to
+compare text in `annotation/checks/text.py`. Add a row to `tests/annotation/test_checks_parts.py` with what triggers
+it and what only looks like it, and write this page anew. Spans count characters (code points) of the question as it
+was typed."""
+
+
 def page() -> str:
     """The page as Markdown."""
     return "\n".join(_lines()) + "\n"
@@ -49,6 +60,7 @@ def _lines() -> Iterator[str]:
                 yield f"\n### {check.title}\n"
                 yield f"`{check.code}`, in `sandbox`: {check.level_under('sandbox')}. {check.why}\n"
                 yield f"How to mend: {check.how_to_mend}"
+    yield _TAIL
 
 
 if __name__ == "__main__":

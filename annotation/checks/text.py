@@ -260,7 +260,10 @@ _NUMBER: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Match:
-    """Where a value was found in a text: spans of the typed text, how ("exactly", "folded", "nearly"), likeness."""
+    """Where a value was found in a text: spans of the typed text, how, and the likeness.
+
+    how: "exactly", "folded", "within" (a longer word begins with it) or "nearly".
+    """
 
     spans: tuple[tuple[int, int], ...]
     how: str
@@ -368,13 +371,15 @@ def _find_nearly(folded: str, within: Folded, over_percent: int) -> Match | None
     first = text.rfind(" ", 0, start) + 1
     last = text.find(" ", end) if " " in text[end:] else len(text)
     words = text[first:last]
-    if found.score == 100:
-        alike = first == start and text[end:last] in _ENDINGS
+    close = fuzz.ratio(folded, words) > over_percent
+    if found.score == 100:  # a longer word begins with it: Egyptian, or in long names a slip of the finger: Pentagramm
+        alike = first == start and (text[end:last] in _ENDINGS or (close and len(folded) >= 8))
     else:
         alike = (
-            fuzz.ratio(folded, words) > over_percent
+            close
             and set(_NUMBER.findall(folded)) <= set(_NUMBER.findall(words))
             # Every word has its like: "a suspension bridge" is not nearly "Menai Suspension Bridge".
             and all(len(word) < 4 or fuzz.partial_ratio(word, words) >= 75 for word in folded.split())
         )
-    return Match((within.span(first, last),), "nearly", int(found.score)) if alike else None
+    how = "within" if found.score == 100 else "nearly"
+    return Match((within.span(first, last),), how, int(found.score)) if alike else None

@@ -25,7 +25,8 @@ def leaks(value: str, question: str, **changes: Any) -> list[tuple[str, str]]:
     """How and where one property value leaks: (how, marked words) of each span."""
     result = []
     for finding in findings("path_leakage", question=question, nodes=node(value), relations=[], **changes):
-        how = "nearly" if "nearly" in finding.message else "folded" if "but for" in finding.message else "exactly"
+        words = {"as it is": "exactly", "but for": "folded", "longer word": "within", "% alike": "nearly"}
+        (how,) = [how for some, how in words.items() if some in finding.message]
         result += [(how, question[start:end]) for start, end in finding.spans]
     return result
 
@@ -78,7 +79,9 @@ def test_folded_span_leads_back_to_the_typed_characters():
         ("Harvard University", "studied at the Harvard Univercity in", [("nearly", "Harvard Univercity")]),
         ("Penguin Books", "the PenguinBooks cover", [("nearly", "PenguinBooks")]),
         ("Angus Hyland", "drawn by Agnus Hyland?", [("nearly", "Agnus Hyland")]),
-        ("Egypt", "the tallest Egyptian one", [("nearly", "Egyptian")]),
+        ("Pentagram", "the firm of Pentagramm drew it", [("within", "Pentagramm")]),
+        ("Bodleian Library", "the Bodlean Library", [("nearly", "Bodlean Library")]),
+        ("Egypt", "the tallest Egyptian one", [("within", "Egyptian")]),
         ("1890", "opened in 1890?", [("exactly", "1890")]),
         ("US", "a US ship", [("exactly", "US")]),
         ("museum", "in a museum of", [("exactly", "museum")]),
@@ -106,7 +109,7 @@ def test_path_leakage_when_a_value_is_in_the_question_marks_it(
         ("museum", "The Museum of"),
         ("1890", "the number 18901"),
         ("4 March 1890", "on 4 March 1880"),
-        ("Menai Suspension Bridge", "it is a suspension bridge connecting"),
+        ("Menai Suspension Bridge", "a suspension bridge connecting two shores"),
         ("Harvard University", "he studied at a university"),
         ("塔", "这座塔"),
         ("", "anything"),
