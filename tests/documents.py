@@ -34,7 +34,7 @@ STEPS: tuple[tuple[Any, ...], ...] = (
      []),
 )  # fmt: skip
 
-NODES = (
+NODES: tuple[tuple[Any, ...], ...] = (
     ("n1", "Forth Bridge", ["Firth of Forth rail bridge"], "artifact", "opened", "4 March 1890", "s1"),
     ("n2", "Benjamin Baker", ["Sir Benjamin Baker"], "person", "ship designed", "Cleopatra", "s2"),
     ("n3", "Cleopatra's Needle", [], "artifact", "place", "Victoria Embankment", "s4"),

@@ -39,7 +39,11 @@ def fields(**changes: Any) -> Callable[[Data], None]:
 
 
 def all_of(*changes: Callable[[Data], Any]) -> Callable[[Data], None]:
-    return lambda data: [change(data) for change in changes] and None
+    def change_all(data: Data) -> None:
+        for change in changes:
+            change(data)
+
+    return change_all
 
 
 def without(name: str, *keys: str) -> Callable[[Data], None]:
