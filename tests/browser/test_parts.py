@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
-from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from playwright.sync_api import Dialog, Page
 
 from lhdr_site.views import gallery
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.urls(__name__)]
-
-ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytestmark = pytest.mark.urls(__name__)
 
 
 def answer(request: HttpRequest, status: int) -> HttpResponse:
@@ -42,50 +27,30 @@ urlpatterns = [
 ]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"{CHROMIUM} is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+@pytest.fixture
+def visitor(visit: Any, live_server: Any) -> Any:
+    visitor = visit(base_url=live_server.url)
+    visitor.open("/gallery/")
+    return visitor
 
 
 @pytest.fixture
-def complaints() -> list[str]:
-    """What the browser's console complained about."""
-    return []
-
-
-@pytest.fixture
-def page(chromium: Browser, live_server: Any, complaints: list[str]) -> Iterator[Page]:
-    context = chromium.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto("/gallery/")
-    yield page
-    context.close()
+def page(visitor: Any) -> Page:
+    return visitor.page
 
 
 @pytest.mark.parametrize("address", ["/gallery/", "/login/", "/nothing-here/"])
-def test_page_when_looked_at_by_axe_has_no_finding(page: Page, complaints: list[str], address: str) -> None:
+def test_page_when_looked_at_by_axe_has_no_finding(visitor: Any, page: Page, address: str) -> None:
     for scheme, paper in (("light", "rgb(245, 246, 248)"), ("dark", "rgb(15, 18, 22)")):
         for width in (1280, 400):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(address)
-            page.evaluate((ROOT / "tests/vendor/axe.min.js").read_text(encoding="utf-8"))
-            findings = page.evaluate(
-                "async () => (await axe.run()).violations"
-                ".map((v) => [v.id, ...v.nodes.map((n) => n.html.slice(0, 200))])"
-            )
-            assert findings == [], (scheme, width)
+            assert visitor.axe() == [], (scheme, width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
     # the gallery holds an unsaved form, and a page that nobody touched may not ask before it is left
-    assert [text for text in complaints if "404" not in text and "beforeunload" not in text] == []
+    assert [text for text in visitor.unexpected_errors() if "beforeunload" not in text] == []
 
 
 def test_theme_when_chosen_is_kept_by_the_server(page: Page) -> None:
@@ -184,11 +149,8 @@ def test_image_when_clicked_is_shown_in_full(page: Page) -> None:
     assert page.get_attribute("[data-zoom-size]", "aria-pressed") == "true"
 
 
-def test_page_when_script_is_off_still_reads_and_navigates(chromium: Browser, live_server: Any) -> None:
-    context = chromium.new_context(base_url=live_server.url, java_script_enabled=False)
-    page = context.new_page()
-    page.goto("/gallery/")
+def test_page_when_script_is_off_still_reads_and_navigates(visit: Any) -> None:
+    page = visit(java_script_enabled=False).open("/gallery/")
     page.click("details.wb-menu:has-text('Download') > summary")
     assert page.is_visible("text=LaTeX")
     assert not page.is_visible("[data-dialog-open=shortcuts]")
-    context.close()
