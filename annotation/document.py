@@ -7,7 +7,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
 
 MAX_INT: Final = 2**53 - 1  # beyond it a browser would change the number
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-_DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 
@@ -69,6 +70,11 @@ def _kind_of(value: Any) -> str:
     return "nothing (null)" if value is None else type_of.get(type(value), f"a {type(value).__name__}")
 
 
+def _printable(name: Any) -> str:
+    """A field name as it can stand in a message: any character in it that cannot be stored is spelled out."""
+    return _FORBIDDEN.sub(lambda found: f"\\u{ord(found.group()):04x}", str(name)[:60])
+
+
 def clean_text(value: str) -> str:
     """Line ends become LF; everything else stays as typed. Raises ValueError on NUL and lone surrogates."""
     if found := _FORBIDDEN.search(value):
@@ -87,14 +93,23 @@ def _text(value: Any, path: str, problems: list[Problem]) -> str:
     return ""
 
 
-def _matching(pattern: re.Pattern[str], what: str) -> Reader:
-    def read(value: Any, path: str, problems: list[Problem]) -> str:
-        text = _text(value, path, problems)
-        if text and not pattern.fullmatch(text):
-            problems.append(Problem(path, f"must be {what}, not {text[:60]!r}"))
-        return text
+def _day(value: Any, path: str, problems: list[Problem]) -> str:
+    text = _text(value, path, problems)
+    if text:
+        try:
+            if not _DAY.fullmatch(text):
+                raise ValueError
+            date.fromisoformat(text)
+        except ValueError:
+            problems.append(Problem(path, f"must be a day like 2026-11-30, not {text[:60]!r}"))
+    return text
 
-    return read
+
+def _sha256(value: Any, path: str, problems: list[Problem]) -> str:
+    text = _text(value, path, problems)
+    if text and not _SHA256.fullmatch(text):
+        problems.append(Problem(path, f"must be 64 lower-case hexadecimal digits, not {text[:60]!r}"))
+    return text
 
 
 def _key(value: Any, path: str, problems: list[Problem]) -> str:
@@ -166,7 +181,7 @@ def _json_value(value: Any, path: str, problems: list[Problem], depth: int = 0) 
         return None
     if isinstance(value, Mapping):
         return {
-            _text(str(name), path, problems): _json_value(inner, f"{path}.{name}", problems, depth + 1)
+            _text(str(name), path, problems): _json_value(inner, f"{path}.{_printable(name)}", problems, depth + 1)
             for name, inner in value.items()
         }
     if isinstance(value, (list, tuple)):
@@ -213,13 +228,14 @@ def _plan(cls: type) -> dict[str, tuple[str, Reader]]:
 def _read_object(cls: type, value: Any, path: str, problems: list[Problem]) -> Any:
     if not isinstance(value, Mapping):
         problems.append(Problem(path, f"must be an object, not {_kind_of(value)}"))
-        return cls(**{f.name: "x" for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING})
+        return cls()
     plan, prefix = _plan(cls), f"{path}." if path else ""
     arguments = {attr: read(value.get(name), prefix + name, problems) for name, (attr, read) in plan.items()}
     # What we have no field for is kept, never dropped.
     if unknown := {name: inner for name, inner in value.items() if name not in plan}:
         if clash := sorted(set(unknown) & set(arguments["extra"])):
-            problems.append(Problem(f"{prefix}extra", f"holds {', '.join(clash)} also given beside it; keep one"))
+            names = ", ".join(map(_printable, clash))
+            problems.append(Problem(f"{prefix}extra", f"holds {names} also given beside it; keep one"))
         arguments["extra"] = {**_extra(unknown, path or "document", problems), **arguments["extra"]}
     return cls(**arguments)
 
@@ -304,7 +320,7 @@ class Source:
     quote: str = _field(_text)
     locator: str = _field(_text)
     kind: str | None = _field(_choice(SOURCE_KINDS), None)
-    accessed: str = _field(_matching(_DAY, "a day like 2026-11-30"))
+    accessed: str = _field(_day)
     captures: tuple[str, ...] = _field(_keys, ())
     extra: dict[str, Any] = _extra_field()
 
@@ -332,7 +348,7 @@ class Image:
     role: str | None = _field(_choice(IMAGE_ROLES, "evidence"), "evidence")
     alt: str = _field(_text)
     caption: str = _field(_text)
-    sha256: str = _field(_matching(_SHA256, "64 lower-case hexadecimal digits"))
+    sha256: str = _field(_sha256)
     media_type: str = _field(_text)
     width: int | None = _field(_whole(1, 1_000_000, optional=True), None)
     height: int | None = _field(_whole(1, 1_000_000, optional=True), None)
@@ -353,7 +369,7 @@ class Document:
     answer: str = _field(_text)
     answer_aliases: tuple[str, ...] = _field(_text_set, ())
     answer_sources: tuple[str, ...] = _field(_keys, ())
-    as_of: str = _field(_matching(_DAY, "a day like 2026-11-30"))
+    as_of: str = _field(_day)
     rivals: tuple[Rival, ...] = _field(_many(Rival), ())
     category: str | None = _field(_slug, None)
     template: str | None = _field(_choice(TEMPLATES), None)
@@ -400,7 +416,9 @@ class Document:
             raise DocumentError([Problem(name, f"must be an object, not {_kind_of(content)}")])
         if strange := sorted(set(content) - set(SECTIONS[name])):
             allowed = ", ".join(SECTIONS[name])
-            raise DocumentError([Problem(str(s), f"is no field of section {name}; it has {allowed}") for s in strange])
+            raise DocumentError(
+                [Problem(_printable(s), f"is no field of section {name}; it has {allowed}") for s in strange]
+            )
         problems: list[Problem] = []
         plan = _plan(Document)
         changes = {field: plan[field][1](content.get(field), field, problems) for field in SECTIONS[name]}
@@ -425,7 +443,8 @@ def _write(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_write(element) for element in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _write(getattr(value, attr)) for name, (attr, _) in _plan(type(value)).items()}
+        cls: type = type(value)
+        return {name: _write(getattr(value, attr)) for name, (attr, _) in _plan(cls).items()}
     return value
 
 
@@ -456,7 +475,7 @@ def read_document(data: Any) -> Document:
     data = upcast(data)
     problems: list[Problem] = []
     document: Document = _read_object(Document, {"schema": SCHEMA, **data}, "", problems)
-    if not document.id.strip():
+    if not document.id.strip() and not any(problem.path == "id" for problem in problems):
         problems.append(Problem("id", "is missing; give each item an id of its own"))
     elif len(document.id) > 200:
         problems.append(Problem("id", "is longer than 200 characters; shorten it"))
@@ -477,7 +496,7 @@ def _duplicate_keys(document: Document) -> list[Problem]:
     seen: dict[str, str] = {}
     problems = []
     for name, element in elements(document):
-        if element.key in seen:
+        if element.key and element.key in seen:
             problems.append(Problem(f"{name}.{element.key}", f"this key is already used in {seen[element.key]}"))
         seen.setdefault(element.key, name)
     return problems
