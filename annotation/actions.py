@@ -3,6 +3,7 @@
 Raises NotAllowed (403), SectionConflict (409) and Invalid (422) with nothing written.
 """
 
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from .models import (
 from .permissions import may_administer, may_change_coeditors, may_comment, may_create_item, may_edit_item
 from .states import Role, State
 
+_STORED_FILE = re.compile(r"images/[0-9a-f]{64}\.[a-z0-9]{1,5}")
 DEFAULT_CATEGORIES = ["media", "people", "organizations", "geography", "society", "academia", "technology", "sports"]
 DEFAULT_TAGS = ["constraint", "symbolic", "temporal", "numerical"]
 
@@ -175,9 +177,7 @@ def insert_items(
         ),
         batch_size=500,
     )
-    rows = [index.index_rows(item, d) for item, d in zip(items, derived, strict=True)]
-    for model, column in ((index.ItemTag, 0), (index.ItemSource, 1), (index.ItemEntity, 2)):
-        model._default_manager.bulk_create((row for group in rows for row in group[column]), batch_size=2000)
+    index.create_rows([index.index_rows(item, d) for item, d in zip(items, derived, strict=True)])
     name = "item.imported" if kind == Revision.Kind.IMPORT else "item.created"
     ItemEvent.objects.bulk_create(
         (ItemEvent(benchmark=benchmark, item=item, actor=author, kind=name, data={"revision": 1}) for item in items),
@@ -286,7 +286,7 @@ def write_document(
     return revision
 
 
-_PAST = {
+_PAST: dict[str, str] = {
     Revision.Kind.CREATE: "created",
     Revision.Kind.EDIT: "edited",
     Revision.Kind.RESTORE: "restored",
@@ -341,6 +341,11 @@ def _refuse_broken(document: Document, before: Document | None = None) -> None:
                 removes_steps=any(before is not None and key in before.step_positions for key in removed),
             )
         raise Invalid("; ".join(p["message"] for p in problems), code="dangling_link", problems=problems)
+    # A file name of another form could lead an export out of its folder.
+    if strange := [image for image in document.images if image.file and not _STORED_FILE.fullmatch(image.file)]:
+        text = _("%(key)s names the file “%(file)s”; upload the picture, or leave the file empty and give its address.")
+        problems = [{"path": f"images.{i.key}.file", "message": text % {"key": i.key, "file": i.file}} for i in strange]
+        raise Invalid(problems[0]["message"], code="bad_image_file", problems=problems)
     if cycle := graph.cycle_text(document):
         text = _("These steps need each other in a circle: %(cycle)s. Remove one of these prerequisites.")
         raise Invalid(text % {"cycle": cycle}, code="cycle", cycle=cycle)

@@ -1,5 +1,6 @@
 """The columns and index rows derived from a document: one pure function, one writer. Nothing else sets them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +67,16 @@ def index_rows(item: Item, derived: Derived) -> tuple[list[ItemTag], list[ItemSo
     )
 
 
+def create_rows(groups: Sequence[tuple[list[ItemTag], list[ItemSource], list[ItemEntity]]]) -> None:
+    """Insert the index rows of new items."""
+    ItemTag.objects.bulk_create((row for tags, _, _ in groups for row in tags), batch_size=2000)
+    ItemSource.objects.bulk_create((row for _, sources, _ in groups for row in sources), batch_size=2000)
+    ItemEntity.objects.bulk_create((row for _, _, entities in groups for row in entities), batch_size=2000)
+
+
 def write_rows(item: Item, derived: Derived) -> None:
     """Replace the index rows of an item."""
-    for model, rows in zip((ItemTag, ItemSource, ItemEntity), index_rows(item, derived), strict=True):
-        model._default_manager.filter(item=item).delete()
-        model._default_manager.bulk_create(rows)  # type: ignore[arg-type]
+    ItemTag.objects.filter(item=item).delete()
+    ItemSource.objects.filter(item=item).delete()
+    ItemEntity.objects.filter(item=item).delete()
+    create_rows([index_rows(item, derived)])

@@ -18,7 +18,7 @@ def thresholds_of(benchmark: Benchmark) -> Thresholds:
     )
 
 
-def find(document: Document, benchmark: Benchmark, item_pk: int | None = None) -> list[Finding]:
+def find(document: Document, benchmark: Benchmark, item_pk: int = 0) -> list[Finding]:
     """Run every check on a document of a benchmark. Reads, writes nothing."""
     digests = [image.sha256 for image in document.images if image.sha256]
     stored = StoredImage.objects.filter(benchmark=benchmark, sha256__in=digests).values_list("sha256", flat=True)
@@ -36,15 +36,10 @@ def find(document: Document, benchmark: Benchmark, item_pk: int | None = None) -
 
 
 def finding_json(finding: Finding, document: Document) -> dict[str, Any]:
+    """What is stored of a finding: its template and figures (pages translate them) and the English message."""
     return {
-        "code": finding.code,
-        "level": finding.level,
-        "section": finding.section,
-        "anchor": finding.anchor,
+        **finding.to_json(),
         "message": finding.message,
-        "remedy": finding.remedy,
-        "spans": [list(span) for span in finding.spans],
-        "related": list(finding.related),
         "subject": finding.subject,
         "fingerprint": finding.fingerprint(document),
     }

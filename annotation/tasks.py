@@ -1,6 +1,7 @@
 """Thin tasks: call a step. A message is a wake-up; what is due stands in the database."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from celery import shared_task
 from django.db import transaction
@@ -14,7 +15,7 @@ def check_later(item_pks: Sequence[int]) -> None:
     """After the commit, have the worker run the checks of these items."""
     for start in range(0, len(item_pks), BATCH):
         batch = list(item_pks[start : start + BATCH])
-        transaction.on_commit(lambda batch=batch: send(check_items, batch))
+        transaction.on_commit(partial(send, check_items, batch))
 
 
 @shared_task(name="annotation.check_items")

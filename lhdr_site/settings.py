@@ -5,6 +5,7 @@ Without `LHDR_ENV` the local ones hold: SQLite, file queue, everything under `LH
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 import structlog
@@ -37,7 +38,7 @@ def _local_secret_key() -> str:
 
 
 SECRET_KEY = env.str("LHDR_SECRET_KEY", "")
-ALLOWED_HOSTS = env.list("LHDR_HOSTS", [])
+ALLOWED_HOSTS: list[str] = env.list("LHDR_HOSTS", [])
 if PRODUCTION:
     missing = []
     if not SECRET_KEY:
@@ -264,7 +265,7 @@ SPECTACULAR_SETTINGS = {
 # --- logs ---------------------------------------------------------------------------------------------------------
 
 LOG_LEVEL = env.str("LHDR_LOG_LEVEL", "INFO" if PRODUCTION else "WARNING")
-_shared_processors = [
+_shared_processors: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,

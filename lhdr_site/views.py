@@ -8,9 +8,9 @@ from django.shortcuts import render
 
 def demo_log_ins() -> dict[str, Any]:
     """Shown on the log-in page while the demo benchmark is there."""
-    from annotation.demo import DEMO_PEOPLE, demo_is_loaded
+    from annotation.demo import DEMO_PASSWORD, DEMO_PEOPLE, demo_is_loaded
 
-    return {"demo_logins": lambda: DEMO_PEOPLE if demo_is_loaded() else []}
+    return {"demo_logins": lambda: DEMO_PEOPLE if demo_is_loaded() else [], "demo_password": DEMO_PASSWORD}
 
 
 def gallery(request: HttpRequest) -> HttpResponse:

@@ -16,7 +16,7 @@ from django.db.migrations.operations.base import Operation
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Refuses TRUNCATE of a table, and UPDATE and DELETE where the SQL condition over OLD and NEW holds ("" is always)."""
+    """Refuses TRUNCATE of a table, and UPDATE and DELETE where a condition over OLD and NEW holds ("" is always)."""
 
     table: str
     update_when: str = ""

@@ -26,7 +26,7 @@ class Command(BaseCommand):
                 problems.append(f"release {row.release.name}, {row.uid}: its document does not have the recorded hash")
         for image in StoredImage.objects.iterator():
             for file in (image.file, image.thumbnail):
-                if not file.storage.exists(file.name):
+                if not file.storage.exists(file.name or ""):
                     problems.append(f"image {image.sha256}: the file {file.name} is missing")
         problems += [
             f"guard {name} is missing; run `lhdr migrate`, then `lhdr install_guards`" for name in missing_guards()
