@@ -268,7 +268,9 @@ class _Layers:
                 for vertex in layer:
                     pulls = self._side(vertex, step)
                     weights.append(sum(weight for _, weight in pulls) or 0.01)
-                    wanted.append(sum(place[n] for n, _ in pulls) / len(pulls) if pulls else place[vertex])
+                    # What has no neighbour at all goes to the middle, as near as the others let it.
+                    free = place[vertex] if self.neighbours[vertex] else 0.0
+                    wanted.append(sum(place[n] for n, _ in pulls) / len(pulls) if pulls else free)
                 for vertex, at in zip(layer, _apart(wanted, weights, gaps[depth]), strict=True):
                     place[vertex] = at
         least = min(place, default=0.0)
@@ -328,8 +330,11 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
     least_width = 172 if credit else 204
     side = graph.redundant_edges(needs) if not credit else []
     span = max(places, default=0.0)
-    start = max(_LEFT + 22, (least_width + _LEFT - span - _LANE * bool(side)) / 2)
-    x = [round(start + place) for place in places]
+    # A narrow drawing uses the width that there is.
+    room = least_width - _LEFT - 2 * (_RADIUS + 9) - (24 + _LANE if side else 0)
+    stretch = min(1.7, max(1.0, room / span)) if span else 1.0
+    start = max(_LEFT + 22, _LEFT + _RADIUS + 9 + (room - span * stretch) / 2)
+    x = [round(start + place * stretch) for place in places]
     y = [_TOP + _LEVEL * at for at in layers.level]
 
     steps = document.checklist
@@ -383,21 +388,25 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
     masks = graph.ancestors(needs)
     right = max(widest, default=0) + _RADIUS + 8
     # The shortest spans take the innermost lanes.
-    for step, needed in sorted(side, key=lambda pair: (level[pair[0]] - level[pair[1]], pair)):
-        above, below = level[needed], level[step]
+    for dependent, needed in sorted(side, key=lambda pair: (level[pair[0]] - level[pair[1]], pair)):
+        above, below = level[needed], level[dependent]
         number = 0
         while number < min(len(lanes), _LANES - 1) and any(a < below and above < b for a, b in lanes[number]):
             number += 1
         if number == len(lanes):
             lanes.append([])
         lanes[number].append((above, below))
-        lane = max([*widest[above + 1 : below], x[needed], x[step]]) + 24 + _LANE * number
+        lane = max([*widest[above + 1 : below], x[needed], x[dependent]]) + 24 + _LANE * number
         right = max(right, lane + 6)
-        way = [step]
+        way = [dependent]
         while way[-1] != needed:
             way.append(next(n for n in reduced[way[-1]] if n == needed or masks[n] >> needed & 1))
         implied = ", ".join(str(position + 1) for position in reversed(way))
-        drawn.append(edge(needed, step, "redundant", _aside(x[needed], y[needed], x[step], y[step], lane), implied))
+        drawn.append(
+            edge(
+                needed, dependent, "redundant", _aside(x[needed], y[needed], x[dependent], y[dependent], lane), implied
+            )
+        )
     order = list(_EDGE_LOOKS)
     return Drawing(
         width=max(least_width, right),
@@ -504,7 +513,7 @@ def draw_graph(document: Document) -> Drawing:
         end_width = min(_BOX_WIDTH, max(56, round(text_width(answer, 12)) + 24))
     content = _BOX_WIDTH * (len(room) - 1) + end_width + sum(map(round, room[:-1])) if entities else 0
     width = max(_GRAPH_WIDTH, content + 12)
-    left = [(width - content) // 2]
+    left = [4]
     for gap in room[:-1]:
         left.append(left[-1] + _BOX_WIDTH + round(gap))
 
@@ -569,8 +578,8 @@ def draw_graph(document: Document) -> Drawing:
         d = _across(columns, rows, late=late[number])
         drawn.append(_relation_edge(relation, position, d, labels[number], middle, row - 6, reverse=reverse))
     for number in loops:
-        node = nodes[ends[number][0]]
-        x, top = node.right, node.top
+        box = nodes[ends[number][0]]
+        x, top = box.right, box.top
         d = f"M{x - 34} {top}C{x - 38} {top - 16} {x - 6} {top - 16} {x - 10} {top}"
         label = fit(relations[number].via, _LABEL_ROOM, _LABEL_SIZE)
         drawn.append(_relation_edge(relations[number], position, d, label, x - 80, top - 4, reverse=False))
