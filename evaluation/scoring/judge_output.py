@@ -67,14 +67,14 @@ _KEY = re.compile(
 )
 # Between key and separator, and between separator and value: Markdown marks, quotes, fences, line ends.
 _AFTER_KEY = re.compile(r"[ \t*_`\"'~)\]]*+(?:\([^()\n]{0,80}\)[ \t*_`\"']*+)?")
-_SEPARATOR = re.compile(r"[:=|>→]|[-=]>|[-–—](?=\s)")
-_BEFORE_VALUE = re.compile(r"(?:(?<!`)`{3,9}\w{0,20}\n|[-+](?=\s)|[\s*_`\"'>|#•])*+")
+_SEPARATOR = re.compile(r"[:=|>→]|->|[-–—](?=\s)")
+_BEFORE_VALUE = re.compile(r"(?:`{3,9}\w{0,20}\n|[-+](?=\s)|[\s*_`\"'>|#•])*+")
 
 _BARE_VECTOR = re.compile(r"(?:\d|true\b|false\b)[^\n]*", re.IGNORECASE)
 _ENTRY_SEPARATOR = re.compile(r"\s*[,;]\s*|\s+")
 _FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
 _SCORE = re.compile(r"\[?(\d{1,9}(?:\.\d{1,9})?)\]?(?:\s*/\s*\[?(\d{1,9}(?:\.\d{1,9})?)\]?)?")
-_ANSWER = re.compile(r"[\[({<]?[*_`\"' ]*(YES|NO)(?!_*[^\W_])", re.IGNORECASE)
+_ANSWER = re.compile(r"[\[({<]?[*_`\"' ]*(YES|NO)", re.IGNORECASE)
 # What may follow YES or NO without making it unclear: the end, punctuation, or a reason.
 _AFTER_ANSWER = re.compile(r"[*_`\"' \t\])}>]*(?:$|[^\w\s?]|(?:because|since|as)\b)", re.IGNORECASE)
 _OTHER_THAN_NO = re.compile(r"\bYES\b", re.IGNORECASE)
@@ -212,8 +212,6 @@ def _read(text: str, match: re.Match[str], stop: int, leads: bool) -> _Statement
     else:
         value, end, problem = _read_answer(text, start, line_end, alone=delimited)
     if value is None and not (leads and separator) and not problem.startswith("vector cut off"):
-        return None
-    if not separator and not leads:
         return None
     return _Statement(key, value, (match.start(), max(end, match.end())), leads, problem)
 

@@ -81,12 +81,11 @@ def test_difference_of_equal_systems_is_all_ties_and_not_positive():
 
 
 def test_difference_counts_a_rounding_residue_as_a_tie():
-    # Item by item +0.1, +0.2, -0.3: the sum of one of each is 5.6e-17 in floating point, and 0 in truth.
-    # Of the 27 equally likely resamples the 6 with each item once sum to 0, and so do the 0 others (2 x 0.1 - 0.3 < 0,
-    # 2 x 0.2 - 0.3 > 0): the share of ties is near 6/27.
-    found = paired_difference([0.1, 0.2, 0.0], [0.0, 0.0, 0.3], resamples=20_000)
+    # Item by item +0.2, -0.3, +0.1: the sum of one of each is a hair over 0 in floating point, and 0 in truth.
+    # Of the 27 equally likely resamples just the 6 with each item once sum to 0.
+    found = paired_difference([0.2, 0.0, 0.1], [0.0, 0.3, 0.0], resamples=20_000)
     assert found.share_tied == pytest.approx(6 / 27, abs=0.01)
-    # positive: no third item drawn (8 of 27), or it once with two of the second (3 of 27)
+    # positive: the second item not drawn (8 of 27), or once beside the first twice (3 of 27)
     assert found.share_positive == pytest.approx(11 / 27, abs=0.01)
 
 

@@ -62,6 +62,8 @@ def test_every_recorded_output_is_read_as_expected(cases):
         '{\n "checklist_result": [\n 1,\n 0,\n 1\n ],\n "overall_correctness": "yes"\n}',
         "CHECKLIST_RESULT = [1,0,1]; OVERALL_CORRECTNESS = YES",
         "Here is my verdict: CHECKLIST_RESULT: [1,0,1], OVERALL_CORRECTNESS: YES.",
+        "CHECKLIST_RESULT -> [1,0,1]\nOVERALL_CORRECTNESS => YES",
+        "CHECKLIST_RESULT:\n- [1,0,1]\n\nOVERALL_CORRECTNESS:\n- YES",
         "Checklist Result: [1,0,1]\nOverall Correctness: Yes",
         "CHECKLIST_RESULT (by step): [1,0,1]\nOVERALL_CORRECTNESS: YES",
         "<CHECKLIST_RESULT>[1,0,1]</CHECKLIST_RESULT>\n<OVERALL_CORRECTNESS>YES</OVERALL_CORRECTNESS>",
@@ -156,7 +158,17 @@ def test_parse_reads_an_answer(answer, verdict):
 @pytest.mark.parametrize(
     "answer",
     [
-        *("YES/NO", "[YES/NO]", "YES|NO", "YES or NO", "Yes/no", "yes or no", "NO/YES", "[YES] / [NO]"),
+        *(
+            "YES/NO",
+            "[YES/NO]",
+            "YES|NO",
+            "YES or NO",
+            "Yes/no",
+            "YES/no answer",
+            "yes or no",
+            "NO/YES",
+            "[YES] / [NO]",
+        ),
         *("NOT SURE", "NOT YES", "Not clear", "UNKNOWN", "N/A", "NONE", "PARTIALLY", "Probably YES", "true", "1", ""),
         *("NO ANSWER", "NO DECISION", "NO clear verdict", "NO_ANSWER", "YES?", "YES IF lenient", "YESNO", "YESTERDAY"),
         *("NO, it misses the year, but YES for the name", "YES, but no", "~~YES~~ NO", "YES -> NO"),
@@ -229,6 +241,8 @@ def test_parse_when_an_earlier_block_is_broken_reads_the_last():
         "CHECKLIST_RESULT: [1,1,1]\nOVERALL_CORRECTNESS: Y",
         "OVERALL_CORRECTNESS: NO",
         "OVERALL_CORRECTNESS: MAYBE",
+        "OVERALL_CORRECTNESS - MAYBE",
+        '{"note": "again", "OVERALL_CORRECTNESS": "UNSURE"}',
     ],
 )
 def test_parse_when_a_later_block_is_cut_off_never_falls_back_on_the_earlier(start):
@@ -259,6 +273,7 @@ def test_parse_of_a_value_said_again_keeps_the_block_and_says_several(again):
 
 def test_parse_of_a_different_value_said_later_in_prose_is_unparseable():
     reason(f"{PLAIN}\nHence CHECKLIST_RESULT: [1,1,1].")
+    reason(f"{PLAIN}\nThis CHECKLIST_RESULT [1,1,1] would be kinder.")
 
 
 @pytest.mark.parametrize(
@@ -283,8 +298,10 @@ def test_parse_compares_the_score_with_the_vector(score, flags):
 
 
 def test_parse_compares_the_score_of_its_own_block():
-    text = f"CHECKLIST_RESULT: [0,0,1]\nOVERALL_CORRECTNESS: NO\n{PLAIN}"
-    assert parse_judge_output(text, 3) == Verdict(True, (1, 0, 1), ("several",))
+    first = "CHECKLIST_RESULT: [0,0,1]\nOVERALL_CORRECTNESS: NO\n"
+    assert parse_judge_output(first + PLAIN, 3) == Verdict(True, (1, 0, 1), ("several",))
+    wrong = first + PLAIN.replace("2/3", "1/3")
+    assert parse_judge_output(wrong, 3) == Verdict(True, (1, 0, 1), ("several", "inconsistent"))
     after = "CHECKLIST_RESULT: [1,0,1]\nOVERALL_CORRECTNESS: YES\nCHECKLIST_SCORE: 3/3"
     assert parse_judge_output(after, 3) == Verdict(True, (1, 0, 1), ("inconsistent",))
 
