@@ -18,7 +18,6 @@ RunKind = Literal["equal", "insert", "delete", "gap"]
 Where = tuple[tuple[str, str], ...]  # (noun, key) of the element and of the element within it
 
 SECONDS: Final = 0.5  # for marking the words of a whole document; what is left then is one deletion and one insertion
-MARKED: Final = 100_000  # characters of the two texts together; longer ones are marked as one piece
 CONTEXT: Final = 160  # characters shown of an unchanged stretch on each side of a change
 PIECE: Final = 4_000  # characters shown of one inserted or deleted piece
 
@@ -118,8 +117,6 @@ def text_runs(old: str, new: str, deadline: float | None = None) -> tuple[Run, .
     Words are compared where text has spaces, characters in Chinese and Japanese. deadline: a `time.time()` after which
     the rest is taken as one deletion and one insertion; by default SECONDS from now. Two empty texts give ().
     """
-    if len(old) + len(new) > MARKED:
-        deadline = 0.0
     numbers: dict[str, int] = {}
     encoded = [
         "".join(chr(numbers.setdefault(token, len(numbers)) + 1) for token in _TOKEN.findall(text))

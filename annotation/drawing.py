@@ -1,19 +1,18 @@
-"""Layout of the two server-drawn pictures: the checklist DAG and the Node-Relation graph.
+"""Layout of the two server-drawn pictures, the checklist DAG and the Node-Relation graph: places and classes.
 
-PURE: imports no Django, only `annotation.document` and `annotation.graph`. It says where everything goes and which
-classes of the style sheet it wears; `templates/annotation/_dag.html` and `_graph.html` only print that.
+PURE: imports no Django, only pure modules of this app. `templates/annotation/_dag.html` and `_graph.html` print it.
 Lengths are in user units of the SVG (px at 100%), x to the right, y down. Same document, same drawing.
 """
 
 import unicodedata
-from bisect import bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
 from annotation import graph
 from annotation.document import Document, Relation
+from annotation.layers import Layers
 
 Mark = Literal["satisfied", "blocked", "missing", "error"]
 CREDIT: Final = ("satisfied", "blocked", "missing")
@@ -163,140 +162,6 @@ def fit(text: str, width: float, size: float) -> str:
     return text
 
 
-# --- layers -------------------------------------------------------------------------------------------------------
-
-
-class _Layers:
-    """Vertices in layers, ordered so that few edges cross, and placed along their layer.
-
-    Vertices 0..n-1 are those given; further ones are bends, one on each layer that an edge passes. `chains[e]` holds
-    the vertices along edge e. Barycentre sweeps order (Sugiyama et al. 1981); least squares with minimum gaps place.
-    """
-
-    def __init__(self, level: Sequence[int], edges: Sequence[tuple[int, int]], heavy: frozenset[int] = frozenset()):
-        """edges: (upper, lower) with level[upper] < level[lower]. heavy: indices of edges to keep straight."""
-        self.count = len(level)
-        self.level = list(level)
-        self.chains: list[list[int]] = []
-        self.neighbours: list[list[tuple[int, int]]] = [[] for _ in level]  # (vertex, weight)
-        for number, (upper, lower) in enumerate(edges):
-            bends = range(len(self.level), len(self.level) + level[lower] - level[upper] - 1)
-            self.level += range(level[upper] + 1, level[lower])
-            self.neighbours += [[] for _ in bends]
-            chain = [upper, *bends, lower]
-            self.chains.append(chain)
-            for one, other in pairwise(chain):
-                bent = (one >= self.count) + (other >= self.count)
-                weight = (1, 2, 8)[bent] * (3 if number in heavy else 1)
-                self.neighbours[one].append((other, weight))
-                self.neighbours[other].append((one, weight))
-        self.layers: list[list[int]] = [[] for _ in range(max(level, default=-1) + 1)]
-        for vertex in self._depth_first():
-            self.layers[self.level[vertex]].append(vertex)
-        self._order()
-
-    def _depth_first(self) -> list[int]:
-        """Vertices in the order in which a walk down from the roots meets them: branches start side by side."""
-        seen = bytearray(len(self.level))
-        met: list[int] = []
-        for root in sorted(range(len(self.level)), key=self.level.__getitem__):
-            stack = [root]
-            while stack:
-                vertex = stack.pop()
-                if not seen[vertex]:
-                    seen[vertex] = 1
-                    met.append(vertex)
-                    stack += [n for n, _ in reversed(self.neighbours[vertex]) if self.level[n] > self.level[vertex]]
-        return met
-
-    def _side(self, vertex: int, step: int) -> list[tuple[int, int]]:
-        """Neighbours on the layer above (step -1) or below (1)."""
-        return [pair for pair in self.neighbours[vertex] if self.level[pair[0]] == self.level[vertex] + step]
-
-    def _crossings(self) -> int:
-        total = 0
-        for upper, lower in zip(self.layers, self.layers[1:], strict=False):
-            rank = {vertex: place for place, vertex in enumerate(lower)}
-            passed: list[int] = []
-            for vertex in upper:
-                ends = sorted(rank[n] for n, _ in self._side(vertex, 1))
-                total += sum(len(passed) - bisect_right(passed, end) for end in ends)
-                for end in ends:
-                    insort(passed, end)
-        return total
-
-    def _order(self) -> None:
-        best, fewest = [list(layer) for layer in self.layers], self._crossings()
-        for sweep in range(12):
-            if not fewest:
-                break
-            step = -1 if sweep % 2 == 0 else 1
-            for layer in self.layers[::-step]:
-                if not layer or not 0 <= self.level[layer[0]] + step < len(self.layers):
-                    continue
-                rank = {vertex: place for place, vertex in enumerate(self.layers[self.level[layer[0]] + step])}
-                wanted = {}
-                for place, vertex in enumerate(layer):
-                    ranks = [rank[n] for n, _ in self._side(vertex, step)]
-                    wanted[vertex] = sum(ranks) / len(ranks) if ranks else float(place)
-                layer.sort(key=wanted.__getitem__)
-            crossings = self._crossings()
-            if crossings < fewest:
-                best, fewest = [list(layer) for layer in self.layers], crossings
-        self.layers = best
-
-    def places(self, node_gap: float, bend_gap: float) -> list[float]:
-        """Place of each vertex along its layer, the least being 0. Gaps: between two nodes, and between two bends."""
-        place = [0.0] * len(self.level)
-
-        def gap(one: int, other: int) -> float:
-            return ((node_gap if one < self.count else bend_gap) + (node_gap if other < self.count else bend_gap)) / 2
-
-        gaps = [[gap(a, b) for a, b in pairwise(layer)] for layer in self.layers]
-        for layer, between in zip(self.layers, gaps, strict=True):
-            at = -sum(between) / 2
-            for vertex, following in zip(layer, [*between, 0.0], strict=True):
-                place[vertex] = at
-                at += following
-        # Up and down in turn, each vertex to the middle of its neighbours on the side just placed. The last pass runs
-        # down, so that what follows one thing stands straight under it.
-        for sweep in range(8):
-            step = 1 if sweep % 2 == 0 else -1
-            for depth in range(len(self.layers))[::-step]:
-                layer = self.layers[depth]
-                wanted, weights = [], []
-                for vertex in layer:
-                    pulls = self._side(vertex, step)
-                    weights.append(sum(weight for _, weight in pulls) or 0.01)
-                    # What has no neighbour at all goes to the middle, as near as the others let it.
-                    free = place[vertex] if self.neighbours[vertex] else 0.0
-                    wanted.append(sum(place[n] for n, _ in pulls) / len(pulls) if pulls else free)
-                for vertex, at in zip(layer, _apart(wanted, weights, gaps[depth]), strict=True):
-                    place[vertex] = at
-        least = min(place, default=0.0)
-        return [at - least for at in place]
-
-
-def _apart(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """Places nearest to the wanted ones (weighted least squares) that keep order and gaps.
-
-    Pool adjacent violators on the wanted places less the sum of the gaps before them.
-    """
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, size
-    offset, offsets = 0.0, []
-    for place, weight, following in zip(wanted, weights, [*gaps, 0.0], strict=True):
-        offsets.append(offset)
-        mean, size = place - offset, 1
-        while blocks and blocks[-1][0] > mean:
-            before, heavier, more = blocks.pop()
-            mean = (mean * weight + before * heavier) / (weight + heavier)
-            weight, size = weight + heavier, size + more
-        blocks.append((mean, weight, size))
-        offset += following
-    flat = [mean for mean, _, size in blocks for _ in range(size)]
-    return [mean + before for mean, before in zip(flat, offsets, strict=True)]
-
-
 # --- the checklist ------------------------------------------------------------------------------------------------
 
 _LEVEL: Final = 60  # from level to level
@@ -324,7 +189,7 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
     credit = any(mark in CREDIT for mark in marks.values())
     on_path = frozenset(pairwise(path))
     edges = [(needed, step) for step, direct in enumerate(reduced) for needed in direct]
-    layers = _Layers(level, edges, frozenset(n for n, edge in enumerate(edges) if edge in on_path))
+    layers = Layers(level, edges)
     places = layers.places(_STEP_GAP, _BEND_GAP)
 
     least_width = 172 if credit else 204
@@ -381,32 +246,16 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
         edge(upper, lower, kind_of(upper, lower), _down([(x[v], y[v]) for v in chain]))
         for (upper, lower), chain in zip(edges, layers.chains, strict=True)
     ]
-    widest = [0] * len(layers.layers)
-    for vertex, at in enumerate(layers.level):
-        widest[at] = max(widest[at], x[vertex])
-    lanes: list[list[tuple[int, int]]] = []  # x of a lane, with the level above and below of what runs in it
+    right = max(x, default=0) + _RADIUS + 8
     masks = graph.ancestors(needs)
-    right = max(widest, default=0) + _RADIUS + 8
-    # The shortest spans take the innermost lanes.
-    for dependent, needed in sorted(side, key=lambda pair: (level[pair[0]] - level[pair[1]], pair)):
-        above, below = level[needed], level[dependent]
-        number = 0
-        while number < min(len(lanes), _LANES - 1) and any(a < below and above < b for a, b in lanes[number]):
-            number += 1
-        if number == len(lanes):
-            lanes.append([])
-        lanes[number].append((above, below))
-        lane = max([*widest[above + 1 : below], x[needed], x[dependent]]) + 24 + _LANE * number
-        right = max(right, lane + 6)
+    for dependent, needed, lane in _lanes(side, layers.level, x):
         way = [dependent]
         while way[-1] != needed:
             way.append(next(n for n in reduced[way[-1]] if n == needed or masks[n] >> needed & 1))
         implied = ", ".join(str(position + 1) for position in reversed(way))
-        drawn.append(
-            edge(
-                needed, dependent, "redundant", _aside(x[needed], y[needed], x[dependent], y[dependent], lane), implied
-            )
-        )
+        d = _aside(x[needed], y[needed], x[dependent], y[dependent], lane)
+        drawn.append(edge(needed, dependent, "redundant", d, implied))
+        right = max(right, lane + 6)
     order = list(_EDGE_LOOKS)
     return Drawing(
         width=max(least_width, right),
@@ -417,6 +266,26 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
         path=", ".join(str(position + 1) for position in path),
         link=link,
     )
+
+
+def _lanes(edges: Sequence[tuple[int, int]], level: Sequence[int], x: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """For each redundant (step, prerequisite) the x of a lane on the right, clear of what stands between the two.
+
+    The shortest edges take the innermost lanes; those that overlap take different ones, as far as there are any.
+    """
+    widest = [0] * (max(level, default=-1) + 1)
+    for vertex, at in enumerate(level):
+        widest[at] = max(widest[at], x[vertex])
+    lanes: list[list[tuple[int, int]]] = []  # for each lane the levels between which it is taken
+    for step, needed in sorted(edges, key=lambda edge: (level[edge[0]] - level[edge[1]], edge)):
+        above, below = level[needed], level[step]
+        number = 0
+        while number < min(len(lanes), _LANES - 1) and any(a < below and above < b for a, b in lanes[number]):
+            number += 1
+        if number == len(lanes):
+            lanes.append([])
+        lanes[number].append((above, below))
+        yield step, needed, max([*widest[above + 1 : below], x[needed], x[step]]) + 24 + _LANE * number
 
 
 def _down(points: Sequence[tuple[int, int]]) -> str:
@@ -489,10 +358,9 @@ def draw_graph(document: Document) -> Drawing:
         last = [n for n in range(len(entities)) if n not in leading and (n in tied or len(entities) == 1)]
         edges += [(n, len(entities)) for n in last]
         level = [*level, max(level) + 1]
-    layers = _Layers(level, edges)
+    layers = Layers(level, edges)
     places = layers.places(_ROW_GAP, _PASS_GAP)
-    top = _MARGIN + _BOX_HEIGHT // 2 + (16 if loops else 0)
-    y = [round(top + place) for place in places]
+    y = [round(_MARGIN + _BOX_HEIGHT / 2 + place) for place in places]
 
     # Where the label of a relation stands: on the row of its target, unless it is one of several that meet there.
     outgoing = [0] * len(level)

@@ -218,6 +218,8 @@ def test_checklist_of_two_separate_parts_draws_both() -> None:
 def test_checklist_untangles_crossing_branches() -> None:
     # As listed, 1 -> 6, 2 -> 5, 3 -> 4 would all cross.
     assert crossings(draw_checklist(checklist("", "", "", "3", "2", "1"))) == 0
+    # 4 needs 1 and 3, 5 needs 2: with the roots in order 3 -> 4 crosses 2 -> 5, with 2 at a side nothing does.
+    assert crossings(draw_checklist(checklist("", "", "", "1 3", "2"))) == 0
 
 
 def test_checklist_where_every_step_needs_every_earlier_one_stays_bounded() -> None:

@@ -98,6 +98,7 @@ def test_levels_when_a_step_stands_before_its_prerequisite() -> None:
 def test_critical_path_among_equals_goes_through_the_earliest_steps() -> None:
     # Two paths of three: 0 -> 2 -> 4 and 1 -> 3 -> 4; and 5 alone.
     assert graph.critical_path([[], [], [0], [1], [3, 2], []]) == [0, 2, 4]
+    assert graph.critical_path([[], []]) == [1]
 
 
 def test_merges_where_branches_meet() -> None:
@@ -109,6 +110,10 @@ def test_repeated_prerequisite_counts_once() -> None:
     assert graph.reduction([[], [0, 0]]) == [[], [0]]
     assert graph.merges([[], [0, 0]]) == []
     assert graph.forward_edges([[1, 1], []]) == [(0, 1)]
+
+
+def test_forward_edges_leave_out_a_step_that_needs_itself() -> None:
+    assert graph.forward_edges([[0, 1], []]) == [(0, 1)]
 
 
 @pytest.mark.parametrize(
