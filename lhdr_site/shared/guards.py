@@ -170,6 +170,8 @@ def install_guards(connection: Any = default_connection) -> None:
 
 
 def remove_guards(connection: Any = default_connection) -> None:
+    if connection.vendor == "postgresql":
+        connection.check_constraints()  # deferred checks that still wait would refuse the change of a table
     with connection.cursor() as cursor:
         for name, table in _installed(connection).items():
             on = "" if connection.vendor == "sqlite" else f' ON "{table}"'

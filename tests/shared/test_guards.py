@@ -5,7 +5,7 @@ from django.db import DatabaseError, connection, transaction
 
 from annotation.models import Item
 from annotation.states import State
-from lhdr_site.shared.guards import GUARDS, install_guards, missing_guards
+from lhdr_site.shared.guards import GUARDS, InstallGuards, install_guards, missing_guards
 from tests.factories import Team
 
 
@@ -65,4 +65,34 @@ def test_guards_when_a_trigger_is_dropped_are_reported_and_renewed(db: None) -> 
         cursor.execute(f"DROP TRIGGER guard_annotation_revision_update{on}")
     assert missing_guards() == ["guard_annotation_revision_update"]
     install_guards()
+    assert missing_guards() == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("table", ["item", "revision"])
+def test_guards_after_a_migration_that_alters_the_table_hold_again(table: str) -> None:
+    from django.db import migrations, models
+    from django.db.migrations.loader import MigrationLoader
+
+    state = MigrationLoader(connection).project_state()
+    field = models.TextField(default="")
+    add = migrations.AddField(table, "note_for_test", models.CharField(max_length=10, default=""))
+    alter = migrations.AlterField(table, "note_for_test", field)
+    remove = migrations.RemoveField(table, "note_for_test")
+
+    def apply(*operations: object) -> None:
+        nonlocal state
+        migration = migrations.Migration("try_it", "annotation")
+        migration.operations = list(operations)  # type: ignore[arg-type]
+        with connection.schema_editor() as editor:
+            state = migration.apply(state, editor)
+
+    try:
+        apply(add, alter)
+        if connection.vendor == "sqlite":  # the table was remade and its triggers are gone
+            assert f"guard_annotation_{table}_update" in missing_guards()
+        apply(InstallGuards())
+        assert missing_guards() == []
+    finally:
+        apply(remove, InstallGuards())
     assert missing_guards() == []

@@ -1,0 +1,49 @@
+"""Settings refuse what cannot work and say what to set."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LHDR_", "DATABASE_", "CELERY_", "DJANGO_"))}
+    return subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "check"],
+        env={**clean, "LHDR_DATA": str(tmp_path / "data"), **environment},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+
+
+def test_settings_without_anything_are_local(tmp_path: Path) -> None:
+    result = start(tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "data" / "secret_key").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"LHDR_ENV": "production"}, ["LHDR_SECRET_KEY", "LHDR_HOSTS"]),
+        ({"LHDR_ENV": "production", "LHDR_SECRET_KEY": "x" * 60}, ["LHDR_HOSTS"]),
+        ({"LHDR_ENV": "staging"}, ["LHDR_ENV", "staging"]),
+    ],
+)
+def test_settings_that_cannot_work_say_what_to_set(
+    tmp_path: Path, environment: dict[str, str], words: list[str]
+) -> None:
+    result = start(tmp_path, **environment)
+    assert result.returncode != 0
+    assert all(word in result.stderr for word in words)
+    assert "Traceback" not in result.stderr
+
+
+def test_settings_for_production_start(tmp_path: Path) -> None:
+    result = start(tmp_path, LHDR_ENV="production", LHDR_SECRET_KEY="x" * 60, LHDR_HOSTS="lhdr.example.org")
+    assert result.returncode == 0, result.stderr
