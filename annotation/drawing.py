@@ -171,7 +171,7 @@ _RADIUS: Final = 13
 _STEP_GAP: Final = 44
 _BEND_GAP: Final = 22
 _LANE: Final = 11
-_LANES: Final = 8  # redundant edges beyond so many side by side share lanes
+_LANES: Final = 8  # a redundant edge passes at most so many others before it shares a lane
 
 
 def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, *, link: bool = False) -> Drawing:
@@ -269,23 +269,27 @@ def draw_checklist(document: Document, marks: Mapping[str, Mark] | None = None, 
 
 
 def _lanes(edges: Sequence[tuple[int, int]], level: Sequence[int], x: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """For each redundant (step, prerequisite) the x of a lane on the right, clear of what stands between the two.
+    """For each redundant (step, prerequisite) the x of a lane to their right, clear of what stands between the two.
 
     The shortest edges take the innermost lanes; those that overlap take different ones, as far as there are any.
     """
-    widest = [0] * (max(level, default=-1) + 1)
-    for vertex, at in enumerate(level):
-        widest[at] = max(widest[at], x[vertex])
-    lanes: list[list[tuple[int, int]]] = []  # for each lane the levels between which it is taken
+    stands: dict[int, int] = {}  # x of a lane -> bit mask of the levels where something is in its way
+    runs: dict[int, int] = {}  # x of a lane -> bit mask of the gaps below each level where an edge runs in it
     for step, needed in sorted(edges, key=lambda edge: (level[edge[0]] - level[edge[1]], edge)):
-        above, below = level[needed], level[step]
-        number = 0
-        while number < min(len(lanes), _LANES - 1) and any(a < below and above < b for a, b in lanes[number]):
-            number += 1
-        if number == len(lanes):
-            lanes.append([])
-        lanes[number].append((above, below))
-        yield step, needed, max([*widest[above + 1 : below], x[needed], x[step]]) + 24 + _LANE * number
+        passed = (1 << level[step]) - (1 << level[needed] + 1)
+        gaps = passed | 1 << level[needed]
+        lane, shared = -(-(max(x[needed], x[step]) + 24) // _LANE) * _LANE, 0
+        while True:
+            if lane not in stands:
+                near = {level[v] for v, at in enumerate(x) if abs(lane - at) < _RADIUS + 8}
+                stands[lane] = sum(1 << number for number in near)
+            if not stands[lane] & passed:
+                if shared == _LANES or not runs.get(lane, 0) & gaps:
+                    break
+                shared += 1
+            lane += _LANE
+        runs[lane] = runs.get(lane, 0) | gaps
+        yield step, needed, lane
 
 
 def _down(points: Sequence[tuple[int, int]]) -> str:
