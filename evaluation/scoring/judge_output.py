@@ -70,6 +70,9 @@ _AFTER_KEY = re.compile(r"[ \t*_`\"'~)\]]*+(?:\([^()\n]{0,80}\)[ \t*_`\"']*+)?")
 _SEPARATOR = re.compile(r"[:=|>→]|->|[-–—](?=\s)")
 _BEFORE_VALUE = re.compile(r"(?:`{3,9}\w{0,20}\n|[-+](?=\s)|[\s*_`\"'>|#•])*+")
 
+_TABLE_RULE = re.compile(r"[\s|:]*-[\s|:-]*")
+_TABLE_WIDTH = 500
+
 _BARE_VECTOR = re.compile(r"(?:\d|true\b|false\b)[^\n]*", re.IGNORECASE)
 _ENTRY_SEPARATOR = re.compile(r"\s*[,;]\s*|\s+")
 _FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
@@ -195,6 +198,9 @@ def _read(text: str, match: re.Match[str], stop: int, leads: bool) -> _Statement
     after = _at(_AFTER_KEY, text, match.end(), stop)
     separator = _SEPARATOR.match(text, after, stop)
     start = _at(_BEFORE_VALUE, text, separator.end() if separator else after, stop)
+    cell = _cell_below(text, match)
+    if cell:
+        start, stop = _at(_BEFORE_VALUE, text, *cell), cell[1]
     # the value of a quoted key (JSON) or of a table's cell ends where it says, not with the line
     quoted = text[max(match.start() - 1, 0) : match.start()] == text[match.end() : match.end() + 1] == '"'
     delimited = quoted or (separator is not None and separator[0] == "|")
@@ -213,7 +219,21 @@ def _read(text: str, match: re.Match[str], stop: int, leads: bool) -> _Statement
         value, end, problem = _read_answer(text, start, line_end, alone=delimited)
     if value is None and not (leads and separator) and not problem.startswith("vector cut off"):
         return None
-    return _Statement(key, value, (match.start(), max(end, match.end())), leads, problem)
+    return _Statement(key, value, cell or (match.start(), max(end, match.end())), leads, problem)
+
+
+def _cell_below(text: str, match: re.Match[str]) -> Span | None:
+    """Where the value stands when the keys head the columns of a table with one row."""
+    if not text[match.end() : match.end() + 20].lstrip(" \t*_`").startswith("|"):
+        return None
+    begin = text.rfind("\n", max(match.start() - _TABLE_WIDTH, 0), match.start()) + 1
+    header, rule, row, *below = [*text[begin : begin + 4 * _TABLE_WIDTH].split("\n", 4), "", ""][:4]
+    if len(_KEY.findall(header)) < 2 or not _TABLE_RULE.fullmatch(rule) or "|" in "".join(below):
+        return None
+    start = begin + len(header) + len(rule) + 2
+    borders = [start - 1, *(start + i for i, c in enumerate(row) if c == "|"), start + len(row)]
+    column = text.count("|", begin, match.start())
+    return (borders[column] + 1, borders[column + 1]) if column + 1 < len(borders) else None
 
 
 def _read_vector(

@@ -58,6 +58,9 @@ def test_every_recorded_output_is_read_as_expected(cases):
         "### CHECKLIST_RESULT\n\n[1,0,1]\n\n### OVERALL_CORRECTNESS\n\n**YES**\n",
         "CHECKLIST_RESULT:\n```json\n[1,0,1]\n```\nOVERALL_CORRECTNESS:\nYES",
         "| key | value |\n|---|---|\n| CHECKLIST_RESULT | [1,0,1] |\n| OVERALL_CORRECTNESS | YES | no doubt |",
+        "| CHECKLIST_RESULT | [1,0,1] |\n|---|---|\n| OVERALL_CORRECTNESS | YES |",
+        "| CHECKLIST_SCORE | CHECKLIST_RESULT | OVERALL_CORRECTNESS |\n|---|:-:|---|\n| 2/3 | [1,0,1] | **YES** |",
+        "**CHECKLIST_RESULT** | **OVERALL_CORRECTNESS** | why no\n-|-|-\n`[1,0,1]` | YES | no doubt\n\nThat is all.",
         '{"CHECKLIST_SCORE": "2/3", "CHECKLIST_RESULT": [1, 0, 1], "OVERALL_CORRECTNESS": "YES", "why": "no error"}',
         '{\n "checklist_result": [\n 1,\n 0,\n 1\n ],\n "overall_correctness": "yes"\n}',
         "CHECKLIST_RESULT = [1,0,1]; OVERALL_CORRECTNESS = YES",
@@ -317,6 +320,20 @@ def test_parse_gives_the_places_of_what_it_read():
     text = "<think>x</think>\r\n" + PLAIN
     read = parse_judge_output(text, 3)
     assert [text[start:end] for start, end in read.spans] == ["CHECKLIST_RESULT: [1,0,1]", "OVERALL_CORRECTNESS: YES"]
+    table = "|CHECKLIST_RESULT|OVERALL_CORRECTNESS|\n|---|---|\n|[1,0,1]|YES|"
+    read = parse_judge_output(table, 3)
+    assert [table[start:end] for start, end in read.spans] == ["[1,0,1]", "YES"]
+
+
+def test_parse_of_a_table_of_several_rows_is_unparseable():
+    reason("| CHECKLIST_RESULT | OVERALL_CORRECTNESS |\n|---|---|\n| [1,0,1] | YES |\n| [1,1,1] | NO |")
+    reason("| CHECKLIST_RESULT | OVERALL_CORRECTNESS |\n| [1,1,1] | NO |\n| [1,0,1] | YES |")
+
+
+def test_parse_of_a_table_without_a_cell_for_each_key_is_unparseable():
+    reason("| CHECKLIST_RESULT | OVERALL_CORRECTNESS |\n|---|---|\n| [1,0,1]")
+    reason("| CHECKLIST_RESULT | OVERALL_CORRECTNESS |\n|---|---|")
+    reason("| CHECKLIST_RESULT | OVERALL_CORRECTNESS |")
 
 
 def test_parse_of_a_checklist_without_steps_raises():
@@ -352,6 +369,8 @@ LONG = 300_000
             "CHECKLIST_RESULT (",
             "OVERALL_CORRECTNESS: ",
             "CHECKLIST_SCORE: 1",
+            "|CHECKLIST_RESULT|",
+            "|CHECKLIST_RESULT|CHECKLIST_RESULT\n|-\n",
         ),
     ],
 )
