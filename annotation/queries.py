@@ -1,0 +1,301 @@
+"""Reads for an item's page: the document with everything drawn and found about it. Opens no write transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from . import graph
+from .checks import registry
+from .document import SECTIONS, Document, elements, read_document
+from .drawing import Drawing, draw_checklist, draw_graph
+from .models import Comment, Item, Revision, StoredImage
+from .permissions import may_change_coeditors, may_edit_item
+from .states import Gate, gate_status
+from .steps import find, finding_json
+
+CHECKS = registry()
+PAGE_ORDER = ("question", "images", "design", "graph", "checklist", "sources", "metadata")
+ELEMENT_WORD = {"nodes": "node", "relations": "relation", "checklist": "step", "sources": "source", "images": "image"}
+
+
+@dataclass(frozen=True)
+class ShownFinding:
+    """A finding with the reason it was set aside, if it was and its content is still the same."""
+
+    data: Mapping[str, Any]
+    dismissed: Any = None  # a Dismissal
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.data[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def shown_level(self) -> str:
+        return "dismissed" if self.dismissed else self.data["level"]
+
+    @property
+    def check(self) -> Any:
+        return CHECKS.get(self.data["code"])
+
+
+def current_findings(item: Item) -> list[ShownFinding]:
+    """Findings of the present document: the stored ones, or computed now where the worker has not come to it yet."""
+    if item.checked_hash == item.document_hash:
+        findings = item.findings
+    else:
+        document = read_document(item.document)
+        findings = [finding_json(f, document) for f in find(document, item.benchmark, item.pk)]
+    dismissals = {d.subject: d for d in item.dismissals.select_related("by")}
+    shown = []
+    for finding in findings:
+        dismissal = dismissals.get(finding["subject"])
+        if dismissal and dismissal.fingerprint != finding["fingerprint"]:
+            dismissal = None
+        shown.append(ShownFinding(finding, dismissal if finding["level"] != "error" else None))
+    return shown
+
+
+def gates_of(item: Item) -> list[dict[str, Any]]:
+    """The seven gates in their order, as the page shows them."""
+    return [
+        {"code": str(gate), "status": str(gate_status(item.gates.get(gate), gate, item.section_hashes))}
+        | {k: v for k, v in item.gates.get(gate, {}).items() if k in ("by", "at", "revision")}
+        for gate in Gate
+    ]
+
+
+@dataclass
+class ItemPage:
+    """All that the workbench shows of one item to one person."""
+
+    item: Item
+    user: Any
+    findings: list[ShownFinding] = field(default_factory=list)
+
+    @cached_property
+    def document(self) -> Document:
+        return read_document(self.item.document)
+
+    @cached_property
+    def may_edit(self) -> Any:
+        return may_edit_item(self.user, self.item)
+
+    @cached_property
+    def may_share(self) -> Any:
+        return may_change_coeditors(self.user, self.item)
+
+    @property
+    def slug(self) -> str:
+        return self.item.benchmark.slug
+
+    @property
+    def number(self) -> int:
+        return self.item.number
+
+    @cached_property
+    def url(self) -> str:
+        return reverse("annotation:item-page", args=[self.slug, self.number])
+
+    @cached_property
+    def dag(self) -> Drawing:
+        known = self.document.step_positions
+        wrong = (f.anchor for f in self.findings if f.level == "error" and f.anchor in known)
+        return draw_checklist(self.document, dict.fromkeys(wrong, "error"), link=True)
+
+    @cached_property
+    def node_graph(self) -> Drawing:
+        return draw_graph(self.document)
+
+    @cached_property
+    def coverage(self) -> graph.Coverage:
+        return graph.coverage(self.document)
+
+    @cached_property
+    def figures(self) -> graph.Figures:
+        return graph.item_figures(self.document)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Step key -> the number its row shows."""
+        return {key: position + 1 for key, position in self.document.step_positions.items()}
+
+    @cached_property
+    def by_section(self) -> dict[str, list[ShownFinding]]:
+        result: dict[str, list[ShownFinding]] = {name: [] for name in SECTIONS}
+        for finding in self.findings:
+            result[finding.section].append(finding)
+        return result
+
+    @cached_property
+    def anchors(self) -> dict[str, str]:
+        """Key of an element, field or section -> the part of the page that shows it."""
+        result = {field: f"#{section}" for section, fields in SECTIONS.items() for field in fields}
+        result |= {name: f"#{name}" for name in SECTIONS}
+        return result | {e.key: f"#{ELEMENT_WORD[name]}-{e.key}" for name, e in elements(self.document)}
+
+    @cached_property
+    def flags(self) -> dict[str, list[ShownFinding]]:
+        """Key of an element -> the errors and warnings about it that nobody set aside."""
+        keys = {element.key for _name, element in elements(self.document)}
+        result: dict[str, list[ShownFinding]] = {}
+        for finding in self.findings:
+            if finding.anchor in keys and finding.shown_level in ("error", "warning"):
+                result.setdefault(finding.anchor, []).append(finding)
+        return result
+
+    @cached_property
+    def notes(self) -> dict[str, list[ShownFinding]]:
+        """Section -> the errors and warnings that are about no element of it, and that nobody set aside."""
+        return {
+            name: [f for f in found if f.anchor not in self.flags and f.shown_level in ("error", "warning")]
+            for name, found in self.by_section.items()
+        }
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Section -> how many findings of each shown level."""
+        levels = ("error", "warning", "info", "dismissed")
+        return {
+            name: {level: sum(f.shown_level == level for f in found) for level in levels}
+            for name, found in self.by_section.items()
+        }
+
+    @cached_property
+    def totals(self) -> dict[str, int]:
+        """How many findings of each shown level."""
+        return {
+            level: sum(each[level] for each in self.counts.values())
+            for level in ("error", "warning", "info", "dismissed")
+        }
+
+    @cached_property
+    def groups(self) -> list[tuple[str, list[ShownFinding]]]:
+        """Findings by section in the order of the page, those set aside last in each."""
+        return [
+            (name, sorted(self.by_section[name], key=lambda f: bool(f.dismissed)))
+            for name in PAGE_ORDER
+            if self.by_section[name]
+        ]
+
+    @property
+    def passed_checks(self) -> int:
+        return len(CHECKS) - len({f.code for f in self.findings})
+
+    @cached_property
+    def supports(self) -> dict[str, list[str]]:
+        """Source key -> keys of what it supports."""
+        result: dict[str, list[str]] = {source.key: [] for source in self.document.sources}
+        for node in self.document.nodes:
+            for key in {*node.sources, *(s for p in node.properties for s in p.sources)}:
+                result.setdefault(key, []).append(node.key)
+        for element in (*self.document.relations, *self.document.checklist):
+            for key in element.sources:
+                result.setdefault(key, []).append(element.key)
+        for key in self.document.answer_sources:
+            result.setdefault(key, []).append("answer")
+        for number, rival in enumerate(self.document.rivals, 1):
+            for key in rival.sources:
+                result.setdefault(key, []).append(f"rival {number}")
+        return result
+
+    @cached_property
+    def stored(self) -> dict[str, StoredImage]:
+        digests = [image.sha256 for image in self.document.images if image.sha256]
+        return {
+            image.sha256: image
+            for image in StoredImage.objects.filter(benchmark=self.item.benchmark_id, sha256__in=digests)
+        }
+
+    @cached_property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """Names of the benchmark's categories and tags by slug; slugs that it does not have are left out."""
+        benchmark = self.item.benchmark
+        return {
+            "category": dict(benchmark.categories.values_list("slug", "name")),
+            "operation_tags": dict(benchmark.operation_tags.values_list("slug", "name")),
+        }
+
+    @cached_property
+    def coeditors(self) -> list[Any]:
+        return list(self.item.coeditors.order_by("username"))
+
+    @cached_property
+    def members(self) -> list[Any]:
+        """Whom one may make a co-editor: the members but the author."""
+        rows = self.item.benchmark.memberships.select_related("user").exclude(user=self.item.author_id)
+        return [row.user for row in rows.filter(user__is_active=True).order_by("user__username")]
+
+    @cached_property
+    def open_threads(self) -> dict[str, int]:
+        """Section -> open threads on it or on one of its elements; "" is the item."""
+        section_of = {field: name for name, fields in SECTIONS.items() for field in fields}
+        where = {e.key: section_of[name] for name, e in elements(self.document)} | {name: name for name in SECTIONS}
+        result: dict[str, int] = {}
+        if self.item.open_comments:
+            for anchor in self.item.comments.filter(parent=None, resolved=None).values_list("anchor", flat=True):
+                section = where.get(anchor, "")
+                result[section] = result.get(section, 0) + 1
+        return result
+
+    @cached_property
+    def gates(self) -> list[dict[str, Any]]:
+        return gates_of(self.item)
+
+    @cached_property
+    def newest(self) -> Revision | None:
+        return self.item.revisions.select_related("author").defer("document").order_by("-number").first()
+
+    @cached_property
+    def question_parts(self) -> list[tuple[str, int]]:
+        """The question cut at the marked spans: (text, number of the mark, or 0)."""
+        text = self.document.question
+        spans = sorted(
+            (start, end) for f in self.findings if not f.dismissed and f.section == "question" for start, end in f.spans
+        )
+        parts, at, number = [], 0, 0
+        for start, end in spans:
+            if start < at:  # overlaps the one before
+                continue
+            number += 1
+            parts += [(text[at:start], 0), (text[start:end], number)]
+            at = end
+        return [(part, number) for part, number in [*parts, (text[at:], 0)] if part]
+
+
+def section_base(item: Item, section: str, section_hash: str) -> Document | None:
+    """The newest of the last revisions whose section had this hash, to merge from."""
+    for document in item.revisions.order_by("-number").values_list("document", flat=True)[:50].iterator():
+        revision = read_document(document)
+        if revision.section_hashes[section] == section_hash:
+            return revision
+    return None
+
+
+def used_anchors(item: Item) -> set[str]:
+    """What comments hang on: a key that was given up must not come back as something else."""
+    return set(item.comments.exclude(anchor="").values_list("anchor", flat=True))
+
+
+def item_page(item: Item, user: Any) -> ItemPage:
+    return ItemPage(item, user, current_findings(item))
+
+
+def revisions_of(item: Item) -> QuerySet[Revision]:
+    """Newest first, without the documents."""
+    return item.revisions.select_related("author").defer("document").order_by("-number")
+
+
+def threads_of(item: Item) -> QuerySet[Comment]:
+    """Comments that start a thread, with their replies."""
+    return (
+        item.comments.filter(parent=None)
+        .select_related("author", "resolved_by")
+        .prefetch_related("replies__author")
+        .order_by("resolved", "-pk")
+    )

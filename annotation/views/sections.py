@@ -1,0 +1,150 @@
+"""Sections of an item: shown, opened for editing, saved. What cannot be saved comes back with all its text."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation import actions
+from annotation.benchmarks import get_item_for
+from annotation.diff import diff_documents, merge_section
+from annotation.document import Document, DocumentError, read_document
+from annotation.forms.sections import SectionForm, add_problems, form_of, form_of_post, read_section, refuse_problems
+from annotation.models import Item
+from annotation.queries import ItemPage, item_page, section_base, used_anchors
+from lhdr_site.shared.errors import DomainError, Invalid
+from lhdr_site.shared.markdown import render_markdown
+
+from .item import workbench
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def section(request: HttpRequest, slug: str, number: int, section: str) -> HttpResponse:
+    """GET shows the section as it is saved, POST saves it."""
+    item = get_item_for(request.user, slug, number)
+    if request.method == "POST":
+        return _save(request, item, section)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(f"{reverse('annotation:item-page', args=[slug, number])}#{section}")
+    return render(request, "annotation/_section.html", {"page": item_page(item, request.user), "section": section})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def section_edit(request: HttpRequest, slug: str, number: int, section: str) -> HttpResponse:
+    """The section's form; a POST fills it with what was typed before (a draft that the browser kept)."""
+    item = get_item_for(request.user, slug, number)
+    page = item_page(item, request.user)
+    page.may_edit.require()
+    taken = used_anchors(item)
+    if request.method == "POST":
+        base = request.POST.get("base_hash") or item.section_hashes[section]
+        form = form_of_post(request.POST, page.document, section, base, taken)
+    else:
+        form = form_of(page.document, section, item.section_hashes[section], taken)
+    return _form(request, page, form)
+
+
+@require_POST
+def markdown_preview(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    get_item_for(request.user, slug, number)
+    return HttpResponse(render_markdown(request.POST.get("design", "")))
+
+
+def section_reply(
+    request: HttpRequest, item: Item, section: str, problems: list[dict[str, str]] | None = None
+) -> HttpResponse:
+    """The saved section, with every other part of the page that it may have changed; `problems` stand in it."""
+    item = get_item_for(request.user, item.benchmark.slug, item.number)
+    page = item_page(item, request.user)
+    context = {"page": page, "section": section, "problems": problems or [], "saved": True}
+    status = 422 if problems else 200
+    if not request.htmx:  # type: ignore[attr-defined]
+        if problems:
+            return workbench(request, item, status=status, **context)
+        return redirect(f"{page.url}#{section}")
+    response = render(request, "annotation/_section_saved.html", context, status=status)
+    response["HX-Trigger-After-Settle"] = "item-saved"
+    return response
+
+
+def _save(request: HttpRequest, item: Item, section: str) -> HttpResponse:
+    document = read_document(item.document)
+    base_hash = request.POST.get("base_hash", "")
+    posted = read_section(section, request.POST, document, used_anchors(item))
+    try:
+        refuse_problems(posted.problems)
+        if not base_hash:
+            text = _("The form came without the version it started from. Look at your text and save it again.")
+            raise Invalid(text, code="no_base_hash")
+        item = actions.save_section(
+            item,
+            section,
+            posted.content,
+            base_hash,
+            actor=request.user,
+            message=request.POST.get("message", "").strip(),
+            unlink_removed=request.POST.get("unlink_removed", ""),
+            save_key=request.POST.get("save_key", ""),
+        )
+    except actions.SectionConflict as conflict:
+        return _conflict(request, item, section, base_hash, conflict)
+    except DomainError as error:
+        page = item_page(item, request.user)
+        form = form_of_post(request.POST, document, section, base_hash or item.section_hashes[section])
+        add_problems(form, posted, error.details.get("problems") or [{"path": "", "message": error.message}])
+        if error.code == "still_referred_to":
+            form.refusal = error.details
+        if error.code in ("still_referred_to", "cycle"):
+            form.general = [error.message]
+        return _form(request, page, form, status=error.status)
+    return section_reply(request, item, section)
+
+
+def _conflict(
+    request: HttpRequest, item: Item, section: str, base_hash: str, conflict: actions.SectionConflict
+) -> HttpResponse:
+    """Theirs, yours, what each changed, and a form with both changes in it where they do not meet."""
+    item = get_item_for(request.user, item.benchmark.slug, item.number)
+    page = item_page(item, request.user)
+    theirs, now = page.document, item.section_hashes[section]
+    yours = theirs.with_section(section, conflict.details["yours"])
+    base = section_base(item, section, base_hash)
+    merged: Document | None = None
+    clashes: list[Any] = []
+    if base is not None:
+        mine = base.with_section(section, conflict.details["yours"])
+        try:
+            merged, clashes = merge_section(base, mine, theirs, section)
+        except DocumentError:
+            merged = None
+    form = form_of_post(request.POST, theirs, section, now)
+    if merged is not None:
+        message = form.message
+        form = form_of(merged, section, now)
+        form.message, form.dirty = message, True
+    context = {
+        "clashes": clashes,
+        "merged": merged is not None,
+        "their_changes": [c for c in diff_documents(base, theirs) if c.section == section] if base else None,
+        "differences": diff_documents(theirs, yours),
+        "typed": [
+            (name, value)
+            for name, values in request.POST.lists()
+            if name not in ("csrfmiddlewaretoken", "base_hash", "save_key")
+            for value in values
+        ],
+    }
+    return _form(request, page, form, status=409, conflict=context)
+
+
+def _form(
+    request: HttpRequest, page: ItemPage, form: SectionForm, status: int = 200, conflict: dict[str, Any] | None = None
+) -> HttpResponse:
+    """The form alone for htmx, else the whole page with the form in its place."""
+    context = {"page": page, "form": form, "section": form.section, "conflict": conflict}
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "annotation/_section_form.html", context, status=status)
+    return workbench(request, page.item, status=status, **context)
