@@ -169,7 +169,11 @@ def test_read_refuses_characters_that_cannot_be_stored_everywhere(path: str, tex
 
 @pytest.mark.parametrize("where", ["extra", "document", "nodes[0]"])
 def test_read_refuses_bad_characters_in_names_too(where: str) -> None:
-    data = {"extra": {"extra": {"a\0": 1}}, "document": {"a\0": 1}, "nodes[0]": {"nodes": [{"key": "n1", "a\0": 1}]}}
+    data: dict[str, Any] = {
+        "extra": {"extra": {"a\0": 1}},
+        "document": {"a\0": 1},
+        "nodes[0]": {"nodes": [{"key": "n1", "a\0": 1}]},
+    }
     assert any("U+0000" in message for message in problems_of({"id": "x", **data[where]}).values())
 
 
@@ -533,7 +537,9 @@ def test_removing_elements_after_unlinking_them_leaves_no_dangling_link(
     inherit = data.draw(st.booleans())
     unlinked = unlink(document, targets, inherit_prerequisites=inherit)
     lists = {name: getattr(unlinked, name) for name in ("nodes", "relations", "checklist", "sources", "images")}
-    left = {name: tuple(e for e in elements if e.key not in targets) for name, elements in lists.items()}
+    left: dict[str, Any] = {
+        name: tuple(e for e in elements if e.key not in targets) for name, elements in lists.items()
+    }
     assert dangling_links(replace(unlinked, **left)) == []
 
 

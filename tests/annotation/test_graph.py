@@ -1,8 +1,9 @@
 """Rules of the checklist DAG and the Node-Relation graph: worked out by hand, and against networkx."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
-import networkx as nx
+import networkx as nx  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -123,14 +124,14 @@ def test_forward_edges_leave_out_a_step_that_needs_itself() -> None:
         graph.reduction, graph.closure, graph.dead_steps, graph.critical_path, graph.merges,
     ],
 )  # fmt: skip
-def test_rules_that_need_levels_refuse_a_cycle(rule) -> None:  # type: ignore[no-untyped-def]
+def test_rules_that_need_levels_refuse_a_cycle(rule: Callable[[list[list[int]]], object]) -> None:
     with pytest.raises(ValueError, match="0 -> 1 -> 0"):
         rule([[1], [0]])
 
 
 @pytest.mark.parametrize("position", [-1, 2, 2**70])
 @pytest.mark.parametrize("rule", [graph.find_cycle, graph.levels, graph.sinks, graph.forward_edges])
-def test_rules_refuse_a_position_out_of_range(rule, position: int) -> None:  # type: ignore[no-untyped-def]
+def test_rules_refuse_a_position_out_of_range(rule: Callable[[list[list[int]]], object], position: int) -> None:
     with pytest.raises(ValueError, match="step 1 needs step"):
         rule([[], [position]])
 
