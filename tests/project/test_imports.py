@@ -25,6 +25,7 @@ PURE = [
     "annotation/diff.py",
     "annotation/graph.py",
     "annotation/drawing.py",
+    "annotation/layers.py",
     "annotation/folding.py",
     "annotation/states.py",
     "annotation/checks",
