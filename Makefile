@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+UV := $(BIN)/uv pip
 export PATH := $(abspath $(BIN)):$(PATH)
 SHELL := /bin/bash
 # On two cores more workers only wait for each other.
@@ -13,17 +14,23 @@ TEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/installed: requirements-dev.lock pyproject.toml
+# What runs needs less than what tests need: `make run` installs the first, everything else the second.
+$(VENV)/runtime: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is needed: install Python 3.11, or name another with PYTHON=…"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@$(UV) install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
-install: $(VENV)/installed ## Make the virtual environment
+$(VENV)/development: requirements-dev.lock $(VENV)/runtime
+	@$(UV) sync --quiet --python $(BIN)/python --require-hashes requirements-dev.lock
+	@$(UV) install --quiet --python $(BIN)/python --no-deps uv --editable .
+	@touch $@
 
-run: install ## Start web server, worker, scheduler and demo endpoint; PORT and LHDR_DATA are honoured
+install: $(VENV)/development ## Make the virtual environment, with what tests and checks need
+
+run: $(VENV)/runtime ## Start web server, worker, scheduler and demo endpoint; PORT and LHDR_DATA are honoured
 	@exec $(BIN)/lhdr up
 
 test: install ## Run all tests (DATABASE_URL chooses the database; SQLite without it)

@@ -1,6 +1,6 @@
 """The item document: its dataclasses, parsing with named problems, canonical JSON, hashes, sections and links.
 
-PURE: imports no Django and none of the other apps. `docs/document.md` describes the format for its readers.
+PURE: imports no Django and none of the other apps. `docs/formats.md` describes the format for its readers.
 """
 
 import hashlib
