@@ -188,6 +188,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
 WORKER_THREADS = env.int("LHDR_WORKER_THREADS", 16)
+LEASE_SECONDS = env.int("LHDR_LEASE_SECONDS", 60)
 DEMO_PORT = env.int("LHDR_DEMO_PORT", 8899)
 
 # --- people and protection ----------------------------------------------------------------------------------------
@@ -215,6 +216,7 @@ if PRODUCTION:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = env.str("LHDR_PLAIN_HTTP", "") not in ("1", "true", "yes")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = 3600 if SECURE_SSL_REDIRECT else 0
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
