@@ -7,7 +7,7 @@ from django.http import Http404
 
 from lhdr_site.shared.results import Allowed, Answer, Denied
 
-from .models import Benchmark, Item, Membership
+from .models import Benchmark, Item, Membership, StoredImage
 from .states import Role
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Role",
     "get_benchmark_for",
     "get_item_for",
+    "image_bytes",
     "may_act_as",
     "my_benchmarks",
     "role_of",
@@ -68,3 +69,15 @@ def may_act_as(user: Any, benchmark: Benchmark, needed: Role) -> Answer:
     if role < needed:
         return Denied(f"This needs the role of {ROLE_NAMES[needed]} or above; you are {ROLE_NAMES[role]}.")
     return Allowed()
+
+
+def image_bytes(benchmark_pk: int, sha256: str) -> bytes:
+    """The bytes of a stored image, as stored. Raises LookupError when there is none."""
+    image = StoredImage.objects.filter(benchmark_id=benchmark_pk, sha256=sha256).only("file").first()
+    if image is None:
+        raise LookupError(f"no image {sha256[:12]}… is stored")
+    try:
+        with image.file.open("rb") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        raise LookupError(f"the file of image {sha256[:12]}… is missing") from error

@@ -41,6 +41,19 @@ class System(models.Model):
     image_mode = models.CharField(_("images"), max_length=20, choices=ImageMode, default=ImageMode.INLINE)
     extra_body = models.JSONField(_("extra request fields"), default=dict, blank=True)
     max_tries = models.PositiveIntegerField(_("tries per request"), default=4, validators=[MinValueValidator(1)])
+    max_request_mb = models.PositiveIntegerField(
+        _("largest request, MB"),
+        default=20,
+        validators=[MinValueValidator(1)],
+        help_text=_("A larger one is not sent and counts as failed."),
+    )
+    image_max_side = models.PositiveIntegerField(
+        _("longest image side, pixels"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(64)],
+        help_text=_("Larger images are sent as smaller copies; recorded with each request."),
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -66,6 +79,13 @@ class Judge(models.Model):
     prompt_version = models.CharField(_("prompt"), max_length=40, blank=True)
     extra_body = models.JSONField(_("extra request fields"), default=dict, blank=True)
     max_tries = models.PositiveIntegerField(_("tries per verdict"), default=3, validators=[MinValueValidator(1)])
+    max_response_chars = models.PositiveIntegerField(
+        _("longest response it is shown, characters"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1000)],
+        help_text=_("Of a longer one only the end is shown, and the verdict is flagged “response_cut”."),
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -110,7 +130,10 @@ class Run(models.Model):
     launched_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True)
+    resumed = models.DateTimeField(null=True)  # errors from before do not stop it again
     ended = models.DateTimeField(null=True)
+    spent = models.DecimalField(max_digits=12, decimal_places=6, default=0)  # the known costs of all attempts
+    unpriced = models.PositiveIntegerField(default=0)  # attempts that may have cost something, unknown what
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["benchmark", "number"], name="run_number_once")]
@@ -121,7 +144,10 @@ class Run(models.Model):
 
 
 class Work(models.Model):
-    """A piece of work that exactly one worker holds at a time, under a lease with an owner token."""
+    """A piece of work that exactly one worker holds at a time, under a lease with an owner token.
+
+    `run` and `endpoint` stand here so that what is due, and the calls at once, can be counted without a join.
+    """
 
     class Status(models.TextChoices):
         PENDING = "pending", _("pending")
@@ -130,6 +156,8 @@ class Work(models.Model):
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
 
+    run = models.ForeignKey(Run, models.PROTECT)
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, null=True, related_name="+")  # null: a person's verdict
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     owner = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
@@ -143,11 +171,14 @@ class Work(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def is_open(self) -> bool:
+        return self.status in (self.Status.PENDING, self.Status.RUNNING)
+
 
 class Response(Work):
     """A run's record for one item (and sample number)."""
 
-    run = models.ForeignKey(Run, models.PROTECT, related_name="responses")
     release_item = models.ForeignKey(ReleaseItem, models.PROTECT, related_name="+")
     sample = models.PositiveSmallIntegerField(default=1)
     text = models.TextField(blank=True)
@@ -160,20 +191,23 @@ class Response(Work):
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True)  # of all attempts; null is unknown
 
     class Meta:
+        default_related_name = "responses"
         constraints = [
             models.UniqueConstraint(fields=["run", "release_item", "sample"], name="one_response_per_item_and_sample")
         ]
-        indexes = [models.Index(fields=["run", "status"]), models.Index(fields=["status", "lease_until"])]
+        indexes = [
+            models.Index(fields=["run", "status", "id"], name="response_by_run"),
+            models.Index(fields=["endpoint", "status", "lease_until"], name="response_by_endpoint"),
+        ]
 
 
 class Verdict(Work):
-    """One judge on one response (and repeat). Parsed: answer and vector; unparseable: the reason; both with the raw text."""
+    """One judge on one response (and repeat), with the raw output. `unparseable`: why none could be read."""
 
-    response = models.ForeignKey(Response, models.CASCADE, related_name="verdicts")
-    judge = models.ForeignKey(Judge, models.PROTECT, related_name="verdicts")
+    response = models.ForeignKey(Response, models.CASCADE)
+    judge = models.ForeignKey(Judge, models.PROTECT)
     repeat = models.PositiveSmallIntegerField(default=1)
     identity = models.CharField(max_length=64, blank=True)  # hash of everything the verdict depends on
-    prompt = models.TextField(blank=True)
     output = models.TextField(blank=True)
     answer_correct = models.BooleanField(null=True)
     vector = models.JSONField(null=True)  # [0/1, …] in checklist order
@@ -185,21 +219,25 @@ class Verdict(Work):
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True)
 
     class Meta:
+        default_related_name = "verdicts"
         constraints = [
             models.UniqueConstraint(fields=["response", "judge", "repeat"], name="one_verdict_per_judge_and_repeat")
         ]
-        indexes = [models.Index(fields=["judge", "status"]), models.Index(fields=["status", "lease_until"])]
+        indexes = [
+            models.Index(fields=["run", "status", "id"], name="verdict_by_run"),
+            models.Index(fields=["endpoint", "status", "lease_until"], name="verdict_by_endpoint"),
+        ]
 
 
 class Attempt(models.Model):
-    """One HTTP request for a response or a verdict: what was asked, what answered. Written when it starts, closed when it ends."""
+    """One HTTP request for a response or a verdict. Written when it starts, closed when it ends."""
 
     response = models.ForeignKey(Response, models.CASCADE, null=True, related_name="attempts")
     verdict = models.ForeignKey(Verdict, models.CASCADE, null=True, related_name="attempts")
     owner = models.UUIDField()
     started = models.DateTimeField(auto_now_add=True)
     ended = models.DateTimeField(null=True)
-    request = models.JSONField()  # as sent; image bytes replaced by their hash
+    request = models.JSONField()  # as sent; image bytes replaced by their hash. A judge's prompt stands here alone
     requested_model = models.CharField(max_length=200)
     http_status = models.PositiveIntegerField(null=True)
     error_kind = models.CharField(max_length=20, blank=True)

@@ -277,7 +277,9 @@ class _Handler(BaseHTTPRequestHandler):
         wait = wish.get("retry_after", 1)
         if behaviour in _STATUS:
             status = answer.status or _STATUS[behaviour]
-            error: dict[str, Any] = {"code": status, "message": _MESSAGES.get(behaviour, f"Demo of {behaviour}.")}
+            said = _MESSAGES.get(behaviour, f"Demo of {behaviour}.")
+            recorded = answer.status and answer.text and not wish.get("behaviour")
+            error: dict[str, Any] = {"code": status, "message": answer.text if recorded else said}
             if behaviour == "out_of_quota":
                 error = {"code": "insufficient_quota", "message": "You exceeded your current quota."}
             headers = {}

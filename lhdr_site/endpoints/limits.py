@@ -34,10 +34,6 @@ def hold_back(endpoint_pk: int, until: datetime) -> None:
     Endpoint.objects.filter(earlier, pk=endpoint_pk).update(blocked_until=until)
 
 
-def asked_to_wait(error: CallError) -> bool:
-    return error.kind is ErrorKind.RATE_LIMITED or error.retry_after is not None
-
-
 def after_failure(endpoint_pk: int, error: CallError, tries: int, now: datetime) -> datetime:
     """When the failed request is due again. What the endpoint says about itself holds back everybody."""
     due = now + timedelta(seconds=wait_seconds(tries, error.retry_after))
