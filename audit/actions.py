@@ -266,6 +266,25 @@ def lock_imported(benchmark: Benchmark, *, actor: User) -> int:
     return count
 
 
+def make_move(item: Item, name: str, *, document_hash: str, reason: str, calibrate: bool = True, actor: User) -> Item:
+    """The action for a move that page and API name by its word."""
+    if name == Move.SUBMIT:
+        return submit_item(item, document_hash, actor=actor)
+    if name == Move.WITHDRAW:
+        return withdraw_item(item, actor=actor, reason=reason)
+    if name in (Move.PASS, Move.RETURN, Move.REJECT):
+        return finish_review(item, Move(name), document_hash, actor=actor, reason=reason, calibrate=calibrate)
+    if name == Move.LOCK:
+        return lock_item(item, document_hash, actor=actor)
+    if name == Move.UNLOCK:
+        return unlock_item(item, reason, actor=actor)
+    if name == Move.REOPEN:
+        return reopen_item(item, reason, actor=actor)
+    known = ", ".join(move.value for move in Move if move is not Move.LOCK_IMPORTED)
+    text = _("There is no move “%(name)s”; use one of %(known)s.") % {"name": name[:40], "known": known}
+    raise Invalid(text, code="unknown_move", problems=[{"path": "move", "message": text}])
+
+
 # --- releases -----------------------------------------------------------------------------------------------------
 
 

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.fields.json import KT
 from django.utils.translation import gettext as _
 
 from annotation.benchmarks import Benchmark, Item, Membership, Role, role_of
 from annotation.models import Revision
-from annotation.states import IN_AUDIT, State
+from annotation.states import IN_AUDIT, Gate, State, gate_status
 
 from .evidence import content_hashes, elements_to_tick
 from .models import Calibration, CriterionResult, ElementTick, Release, ReleaseItem, Review, Transition
@@ -136,6 +137,11 @@ def is_calibrated(user: Any, benchmark: Benchmark) -> bool:
     return latest is not None and latest.calibrated
 
 
+def gate_statuses(item: Item) -> dict[str, str]:
+    """What each gate shows for the item's present content."""
+    return {g.value: gate_status(item.gates.get(g.value), g, item.section_hashes).value for g in Gate}
+
+
 # --- the queue ----------------------------------------------------------------------------------------------------
 
 
@@ -208,9 +214,12 @@ def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
 
 
 def release_rows(release: Release) -> QuerySet[ReleaseItem]:
-    """The items of a release without their documents; each row has `number` and `revision_number`."""
-    rows = ReleaseItem.objects.filter(release=release).defer("document").select_related("item")
-    return rows.annotate(revision_number=F("revision__number")).order_by("position")
+    """The items of a release without their documents; each row has `revision_number` and the frozen `question`
+    and `category`."""
+    rows = ReleaseItem.objects.filter(release=release).select_related("item").order_by("position")
+    return rows.defer("document", "item__document", "item__search_text", "item__findings").annotate(
+        revision_number=F("revision__number"), question=KT("document__question"), category=KT("document__category")
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,46 @@
+// The audit page: which criterion and which row the keys 1-5, p, f, c and y, n act on. The first open one, the one that
+// has the focus, or after an answer the next open one. Without script everything is still there to click and post.
+(() => {
+  "use strict";
+
+  const keyed = (element) => element.querySelectorAll("[data-key]");
+
+  function setCurrent(group, chosen) {
+    for (const element of group.querySelectorAll("[data-shortcut]")) element.removeAttribute("data-shortcut");
+    for (const element of group.querySelectorAll(".is-now")) element.classList.remove("is-now");
+    if (!chosen) return;
+    if (chosen.matches("li")) chosen.classList.add("is-now");
+    for (const element of keyed(chosen)) element.dataset.shortcut = element.dataset.key;
+  }
+
+  const parts = (group) => [...group.querySelectorAll("li[id], tr[id]")];
+  const firstOpen = (group) => parts(group).find((part) => "open" in part.dataset);
+
+  function nextOpen(group, after) {
+    const all = parts(group);
+    const position = all.indexOf(after);
+    return all.slice(position + 1).find((part) => "open" in part.dataset) ?? firstOpen(group);
+  }
+
+  for (const group of document.querySelectorAll("[data-judge]")) {
+    setCurrent(group, firstOpen(group));
+    group.addEventListener("focusin", (event) => {
+      const part = event.target.closest("li[id], tr[id]");
+      if (part && keyed(part).length) setCurrent(group, part);
+    });
+  }
+
+  document.body.addEventListener("htmx:load", (event) => {
+    const part = event.detail.elt;
+    const group = part.closest?.("[data-judge]");
+    if (!group) return;
+    const moved = "saved" in part.dataset;
+    const next = moved ? nextOpen(group, part) : part;
+    setCurrent(group, next);
+    if (moved) next?.scrollIntoView({ block: "nearest" });
+    // the focus was on what is gone: keep the place for the keyboard
+    if (document.activeElement === document.body) {
+      (keyed(next ?? part)[0] ?? part).focus({ preventScroll: true });
+    }
+  });
+})();
