@@ -3,7 +3,7 @@
 from django.urls import path, register_converter
 
 from .document import SECTIONS
-from .views import images, item, panels, sections
+from .views import home, images, item, items, panels, sections, settings
 
 
 class SectionConverter:
@@ -24,6 +24,14 @@ ITEM = "b/<slug>/items/<int:number>/"
 
 app_name = "annotation"
 urlpatterns = [
+    path("", home.home, name="home"),
+    path("benchmarks/new/", settings.benchmark_create, name="benchmark-create"),
+    path("b/<slug>/", home.benchmark_home, name="benchmark-home"),
+    path("b/<slug>/items/", items.item_list, name="item-list"),
+    path("b/<slug>/items/new/", items.item_create, name="item-create"),
+    path("b/<slug>/items/import/", items.item_import, name="item-import"),
+    path("b/<slug>/settings/", settings.benchmark_settings, name="benchmark-settings"),
+    path("b/<slug>/settings/members/", settings.member_save, name="member-save"),
     path(ITEM, item.item_page, name="item-page"),
     path(f"{ITEM}<section:section>/", sections.section, name="section-show"),
     path(f"{ITEM}<section:section>/", sections.section, name="section-save"),

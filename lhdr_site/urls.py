@@ -7,7 +7,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from .views import demo_log_ins
+from .views import demo_log_ins, help_page
 
 urlpatterns = [
     path("", include("annotation.urls")),
@@ -21,6 +21,8 @@ urlpatterns = [
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("password/", auth.PasswordChangeView.as_view(), name="password_change"),
     path("password/done/", auth.PasswordChangeDoneView.as_view(), name="password_change_done"),
+    path("help/", help_page, name="help"),
+    path("help/<slug:page>/", help_page, name="help"),
     path("admin/", admin.site.urls),
     path("api/", include("annotation.api_urls")),
     path("api/", include("audit.api_urls")),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.document import TEMPLATES
-from annotation.listing import SORTS, Filters
+from annotation.listing import SORTS, Filters, categories_in
 from annotation.models import Benchmark
 from annotation.states import GateStatus
 from lhdr_site.shared.templatetags.workbench import GATE_STATUSES, ITEM_STATES
@@ -40,7 +40,7 @@ class FilterForm(forms.Form):
     tag = forms.MultipleChoiceField(required=False, label=gettext_lazy("Operation tag"))
     author = forms.CharField(required=False, max_length=150, label=gettext_lazy("Author"))
     gate = forms.ChoiceField(required=False, label=gettext_lazy("A gate is"))
-    errors = forms.BooleanField(required=False, label=gettext_lazy("Has errors"))
+    has_errors = forms.BooleanField(required=False, label=gettext_lazy("Has errors"))
     days = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label=gettext_lazy("Updated"))
     sort = forms.ChoiceField(required=False, choices=[(s, SORT_WORDS[s]) for s in SORTS], label=gettext_lazy("Sort by"))
     ascending = forms.BooleanField(required=False, label=gettext_lazy("Lowest first"))
@@ -50,7 +50,7 @@ class FilterForm(forms.Form):
         any_ = ("", _("any"))
         choices: dict[str, list[tuple[str, Any]]] = {
             "state": [(code, look.word) for code, look in ITEM_STATES.items()],
-            "category": [(c.slug, c.name) for c in benchmark.categories.all()],
+            "category": list(categories_in(benchmark).items()),
             "template": [any_, *((code, TEMPLATE_WORDS[code]) for code in (*TEMPLATES, "none"))],
             "tag": [(t.slug, t.name) for t in benchmark.operation_tags.all()],
             "gate": [any_, *((code, look.word) for code, look in GATE_STATUSES.items() if code != GateStatus.PASSED)],
@@ -98,7 +98,7 @@ def chips_of(form: FilterForm, data: QueryDict) -> list[Chip]:
 def _value_word(form: FilterForm, name: str, value: Any) -> str:
     if name == "q":
         return f"“{value}”"
-    if name == "errors":
+    if name == "has_errors":
         return _("yes")
     if name == "author":
         return str(form.people.get(value, value))

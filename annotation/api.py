@@ -1,0 +1,351 @@
+"""Items over HTTP: the same permissions, actions and errors as the pages. docs/api.md describes it for its users."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+from django.http import Http404, QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, OpenApiTypes, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from lhdr_site.shared.errors import Conflict, Invalid
+
+from . import actions, listing, queries
+from .benchmarks import get_benchmark_for, get_item_for
+from .document import SECTIONS, DocumentError, read_document
+from .forms.listing import FilterForm
+from .models import Item, Membership
+from .permissions import may_edit_item
+from .states import GateStatus, Role, State
+
+LARGEST_PAGE = 200
+
+
+# --- what is sent and received, for the schema ----------------------------------------------------------------------
+
+
+class BenchmarkOut(serializers.Serializer[Any]):
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    preset = serializers.CharField()
+    language = serializers.CharField()
+    role = serializers.CharField(help_text="The caller's: annotator, auditor, core or admin.")
+    items_url = serializers.CharField()
+
+
+class ItemRow(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    id = serializers.CharField(help_text="The document's id.")
+    state = serializers.ChoiceField(choices=[str(s) for s in State])
+    gates = serializers.DictField(child=serializers.ChoiceField(choices=[str(s) for s in GateStatus]))
+    question = serializers.CharField()
+    category = serializers.CharField()
+    template = serializers.CharField()
+    steps = serializers.IntegerField()
+    depth = serializers.IntegerField()
+    sources = serializers.IntegerField()
+    images = serializers.IntegerField()
+    open_comments = serializers.IntegerField()
+    errors = serializers.IntegerField(allow_null=True, help_text="null until the checks of this document have run.")
+    warnings = serializers.IntegerField(allow_null=True)
+    author = serializers.CharField()
+    updated = serializers.DateTimeField()
+    revision = serializers.IntegerField()
+    document_hash = serializers.CharField()
+    url = serializers.CharField()
+
+
+class ItemPage(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Items that match, on all pages.")
+    next = serializers.CharField(allow_null=True, help_text="Address of the next page.")
+    results = ItemRow(many=True)
+
+
+class ItemOut(ItemRow):
+    section_hashes = serializers.DictField(child=serializers.CharField())
+    may_edit = serializers.BooleanField()
+    document = serializers.DictField(help_text="The whole item; see docs/formats.md.")
+
+
+class SectionIn(serializers.Serializer[Any]):
+    content = serializers.DictField(help_text="The fields of the section; those left out become empty.")
+    base_hash = serializers.CharField(help_text="The section's hash when you read it.")
+    message = serializers.CharField(required=False, default="", allow_blank=True, max_length=300)
+    unlink_removed = serializers.ChoiceField(choices=["", "lose", "inherit"], required=False, default="")
+    save_key = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+
+
+class SectionOut(serializers.Serializer[Any]):
+    section = serializers.CharField()
+    hash = serializers.CharField()
+    content = serializers.DictField()
+    revision = serializers.IntegerField()
+    document_hash = serializers.CharField()
+
+
+class RevisionOut(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    kind = serializers.CharField()
+    section = serializers.CharField(help_text="The section that was edited; empty for the whole item.")
+    author = serializers.CharField()
+    message = serializers.CharField()
+    document_hash = serializers.CharField()
+    created = serializers.DateTimeField()
+
+
+class ChecksOut(serializers.Serializer[Any]):
+    document_hash = serializers.CharField()
+    errors = serializers.IntegerField()
+    warnings = serializers.IntegerField(help_text="Without those that were set aside.")
+    findings = serializers.ListField(child=serializers.DictField())
+
+
+class Problem(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ErrorOut(serializers.Serializer[Any]):
+    code = serializers.CharField(help_text="For programs.")
+    message = serializers.CharField(help_text="For people: what is wrong, and what to do.")
+    problems = Problem(many=True, required=False)
+
+
+def _error(text: str) -> OpenApiResponse:
+    return OpenApiResponse(ErrorOut, text)
+
+
+_NOT_FOUND = {404: _error("No such thing, or you are no member of the benchmark.")}
+_REFUSED = {403: _error("Not logged in, or not allowed; the message says why."), 422: _error("What is wrong, by path.")}
+_LIST_PARAMETERS = [
+    OpenApiParameter("limit", int, description=f"Rows a page, at most {LARGEST_PAGE}; {listing.PAGE} without it."),
+    OpenApiParameter("after", str, description="Cursor of the page; take it from `next`."),
+    OpenApiParameter("q", str, description="Words that must all occur, #number, or an id."),
+    OpenApiParameter("state", str, many=True, enum=[str(s) for s in State]),
+    OpenApiParameter("category", str, many=True),
+    OpenApiParameter("template", str, enum=["linear", "multi_branch", "none"]),
+    OpenApiParameter("tag", str, many=True, description="All of them."),
+    OpenApiParameter("author", str, description="A user name."),
+    OpenApiParameter("gate", str, enum=["open", "failed", "stale"], description="At least one gate has this status."),
+    OpenApiParameter("errors", bool, description="Only items whose checks found errors."),
+    OpenApiParameter("days", int, description="Updated within so many days: 1, 3, 7, 30 or 90."),
+    OpenApiParameter("sort", str, enum=list(listing.SORTS)),
+    OpenApiParameter("ascending", bool),
+]
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+def _row(item: Item, slug: str) -> dict[str, Any]:
+    checked = item.checked_hash == item.document_hash
+    return {
+        "number": item.number,
+        "id": item.uid,
+        "state": item.state,
+        "gates": listing.gates_shown(item),
+        "question": item.question,
+        "category": item.category,
+        "template": item.template,
+        "steps": item.steps,
+        "depth": item.depth,
+        "sources": item.sources,
+        "images": item.images,
+        "open_comments": item.open_comments,
+        "errors": item.errors if checked else None,
+        "warnings": item.warnings if checked else None,
+        "author": item.author.get_username(),
+        "updated": item.updated,
+        "revision": item.revision_number,
+        "document_hash": item.document_hash,
+        "url": reverse("api-item", args=[slug, item.number]),
+    }
+
+
+def _whole(item: Item, user: Any, slug: str) -> dict[str, Any]:
+    return {
+        **_row(item, slug),
+        "section_hashes": item.section_hashes,
+        "may_edit": bool(may_edit_item(user, item)),
+        "document": item.document,
+    }
+
+
+def _actor(request: Request) -> User:
+    assert isinstance(request.user, User)  # IsAuthenticated lets nobody else in
+    return request.user
+
+
+def _object(data: Any) -> Mapping[str, Any]:
+    if isinstance(data, Mapping) and not isinstance(data, QueryDict):
+        return data
+    raise Invalid(_("The body must be a JSON object."), code="not_an_object")
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+
+class BenchmarkList(APIView):
+    """The benchmarks you are a member of."""
+
+    @extend_schema(operation_id="list_benchmarks", responses=BenchmarkOut(many=True))
+    def get(self, request: Request) -> Response:
+        rows = Membership.objects.filter(user=_actor(request)).select_related("benchmark").order_by("benchmark__name")
+        return Response(
+            [
+                {
+                    "slug": m.benchmark.slug,
+                    "name": m.benchmark.name,
+                    "preset": m.benchmark.preset,
+                    "language": m.benchmark.language,
+                    "role": Role(m.role).name.lower(),
+                    "items_url": reverse("api-items", args=[m.benchmark.slug]),
+                }
+                for m in rows
+            ]
+        )
+
+
+class ItemList(APIView):
+    """A benchmark's items, without their documents; and a new one from a document."""
+
+    @extend_schema(operation_id="list_items", parameters=_LIST_PARAMETERS, responses={200: ItemPage, **_NOT_FOUND})
+    def get(self, request: Request, slug: str) -> Response:
+        benchmark = get_benchmark_for(_actor(request), slug)
+        form = FilterForm(request.query_params, benchmark, [])
+        filters = form.filters()
+        if form.errors:
+            problems = [{"path": n, "message": str(e)} for n, errors in form.errors.items() for e in errors]
+            raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+        size = _limit(request.query_params.get("limit", ""))
+        page = listing.item_list(benchmark, filters, after=request.query_params.get("after", ""), size=size)
+        query = request.query_params.copy()
+        query["after"] = page.after
+        following = f"{reverse('api-items', args=[slug])}?{query.urlencode()}" if page.after else None
+        return Response({"count": page.total, "next": following, "results": [_row(i, slug) for i in page.items]})
+
+    @extend_schema(
+        operation_id="create_item",
+        request=OpenApiTypes.OBJECT,
+        responses={201: ItemOut, **_REFUSED, **_NOT_FOUND, 409: _error("The id is taken.")},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        benchmark = get_benchmark_for(_actor(request), slug)
+        data = {"language": benchmark.language, "canary": benchmark.canary, **_object(request.data)}
+        if not data.get("id"):
+            data["id"] = str(uuid4())
+        try:
+            document = read_document(data)
+        except DocumentError as error:
+            problems = [{"path": p.path, "message": p.message} for p in error.problems]
+            raise Invalid(str(error), problems=problems) from error
+        taken = Conflict(_("An item with this id exists already; leave the id out, or change it."), code="id_taken")
+        if Item.objects.filter(uid=document.id).exists():
+            raise taken
+        try:
+            item = actions.create_item(benchmark, actor=_actor(request), document=document)
+        except IntegrityError as error:  # the same id came in twice at once
+            raise taken from error
+        item = get_item_for(_actor(request), slug, item.number)
+        url = reverse("api-item", args=[slug, item.number])
+        return Response(_whole(item, request.user, slug), status=201, headers={"Location": url})
+
+
+def _limit(text: str) -> int:
+    if not text:
+        return listing.PAGE
+    if text.isdecimal() and 1 <= int(text[:9]) <= LARGEST_PAGE:
+        return int(text)
+    message = _("must be a whole number from 1 to %(most)d") % {"most": LARGEST_PAGE}
+    raise Invalid(f"limit {message}", problems=[{"path": "limit", "message": message}])
+
+
+class ItemDetail(APIView):
+    """One item with its document and the hashes that a save starts from."""
+
+    @extend_schema(operation_id="read_item", responses={200: ItemOut, **_NOT_FOUND})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        return Response(_whole(get_item_for(_actor(request), slug, number), request.user, slug))
+
+
+class SectionDetail(APIView):
+    """Replace one section, if it is still the one that you read."""
+
+    @extend_schema(
+        operation_id="save_section",
+        parameters=[OpenApiParameter("section", str, OpenApiParameter.PATH, enum=list(SECTIONS))],
+        request=SectionIn,
+        responses={
+            200: SectionOut,
+            **_REFUSED,
+            **_NOT_FOUND,
+            409: _error("Somebody changed it meanwhile: `theirs`, `yours`, and the `hash` to start from next."),
+        },
+    )
+    def put(self, request: Request, slug: str, number: int, section: str) -> Response:
+        item = get_item_for(_actor(request), slug, number)
+        if section not in SECTIONS:
+            raise Http404
+        body = SectionIn(data=_object(request.data))
+        body.is_valid(raise_exception=True)
+        data = dict(body.validated_data)
+        # The document reads the content as it was sent; the serializer's copy is not exactly that.
+        content, base_hash = _object(request.data)["content"], data.pop("base_hash")
+        data.pop("content")
+        item = actions.save_section(item, section, content, base_hash, actor=_actor(request), **data)
+        return Response(
+            {
+                "section": section,
+                "hash": item.section_hashes[section],
+                "content": {name: item.document[name] for name in SECTIONS[section]},
+                "revision": item.revision_number,
+                "document_hash": item.document_hash,
+            }
+        )
+
+
+class RevisionList(APIView):
+    """An item's revisions, newest first, without their documents."""
+
+    @extend_schema(operation_id="list_revisions", responses={200: RevisionOut(many=True), **_NOT_FOUND})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        item = get_item_for(_actor(request), slug, number)
+        return Response(
+            [
+                {
+                    "number": r.number,
+                    "kind": r.kind,
+                    "section": r.section,
+                    "author": r.author.get_username(),
+                    "message": r.message,
+                    "document_hash": r.document_hash,
+                    "created": r.created,
+                }
+                for r in queries.revisions_of(item)
+            ]
+        )
+
+
+class CheckList(APIView):
+    """What the checks find in the present document."""
+
+    @extend_schema(operation_id="list_findings", responses={200: ChecksOut, **_NOT_FOUND})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        item = get_item_for(_actor(request), slug, number)
+        found = queries.current_findings(item)
+        standing = [f for f in found if not f.dismissed]
+        return Response(
+            {
+                "document_hash": item.document_hash,
+                "errors": sum(f.level == "error" for f in standing),
+                "warnings": sum(f.level == "warning" for f in standing),
+                "findings": [{**f.data, "dismissed": f.dismissed.reason if f.dismissed else None} for f in found],
+            }
+        )
