@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from . import graph
 from .checks import registry
@@ -14,7 +17,7 @@ from .document import SECTIONS, Document, elements, read_document
 from .drawing import Drawing, draw_checklist, draw_graph
 from .models import Comment, Item, Revision, StoredImage
 from .permissions import may_change_coeditors, may_edit_item
-from .states import Gate, gate_status
+from .states import EDITABLE_BY_AUTHORS, Gate, gate_status
 from .steps import find, finding_json
 
 CHECKS = registry()
@@ -34,6 +37,15 @@ class ShownFinding:
             return self.data[name]
         except KeyError:
             raise AttributeError(name) from None
+
+    @property
+    def message(self) -> str:
+        """The sentence in the reader's language."""
+        return str(_(self.data["template"])).format(**self.data["params"])
+
+    @property
+    def remedy(self) -> str:
+        return str(_(self.data["remedy"]))
 
     @property
     def shown_level(self) -> str:
@@ -97,6 +109,10 @@ class ItemPage:
     @property
     def number(self) -> int:
         return self.item.number
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return PAGE_ORDER
 
     @cached_property
     def url(self) -> str:
@@ -174,6 +190,21 @@ class ItemPage:
             for level in ("error", "warning", "info", "dismissed")
         }
 
+    @property
+    def open_findings(self) -> int:
+        return self.totals["error"] + self.totals["warning"]
+
+    @cached_property
+    def may_submit(self) -> bool:
+        """Whether it is theirs to submit now; `submit_waits_for` says what stands in the way."""
+        return self.item.state in EDITABLE_BY_AUTHORS and bool(self.may_edit)
+
+    @property
+    def submit_waits_for(self) -> str:
+        errors = self.totals["error"]
+        text = ngettext("%(n)d error to mend first", "%(n)d errors to mend first", errors)
+        return text % {"n": errors} if errors else ""
+
     @cached_property
     def groups(self) -> list[tuple[str, list[ShownFinding]]]:
         """Findings by section in the order of the page, those set aside last in each."""
@@ -182,6 +213,29 @@ class ItemPage:
             for name in PAGE_ORDER
             if self.by_section[name]
         ]
+
+    @property
+    def uncovered(self) -> int:
+        return len(self.coverage.uncovered_nodes) + len(self.coverage.uncovered_relations)
+
+    @property
+    def upload_mb(self) -> int:
+        return int(settings.UPLOAD_MAX_MB)
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Key of an image -> its hash, where its bytes are stored."""
+        return {image.key: image.sha256 for image in self.document.images if image.sha256 in self.stored}
+
+    @property
+    def template_choices(self) -> list[tuple[str, str]]:
+        return [("linear", _("Linear")), ("multi_branch", _("Multi-branch"))]
+
+    @cached_property
+    def element_labels(self) -> list[tuple[str, str]]:
+        """Every element's key with what it is about."""
+        about = {"nodes": "entity", "relations": "via", "checklist": "conclusion", "sources": "title", "images": "alt"}
+        return [(e.key, getattr(e, about[name])) for name, e in elements(self.document)]
 
     @property
     def passed_checks(self) -> int:
@@ -250,6 +304,17 @@ class ItemPage:
     @cached_property
     def newest(self) -> Revision | None:
         return self.item.revisions.select_related("author").defer("document").order_by("-number").first()
+
+    @property
+    def newest_by(self) -> str:
+        if self.newest is None:
+            return ""
+        author = self.newest.author
+        return str(_("you")) if author == self.user else author.get_full_name() or author.get_username()
+
+    @property
+    def gate_codes(self) -> dict[str, str]:
+        return {gate["code"]: gate["status"] for gate in self.gates}
 
     @cached_property
     def question_parts(self) -> list[tuple[str, int]]:

@@ -12,24 +12,18 @@ from annotation.benchmarks import get_item_for, may_act_as
 from annotation.diff import diff_documents
 from annotation.document import read_document
 from annotation.models import Comment, Item
-from annotation.queries import item_page, revisions_of, threads_of
+from annotation.queries import item_page
 from annotation.states import Role
 from lhdr_site.shared.errors import DomainError, Invalid
 
-from .item import workbench
-
-REVISIONS = 50  # on one page
+from .item import panel_context, workbench
 
 
 def _panel(request: HttpRequest, item: Item, name: str, status: int = 200, **context: Any) -> HttpResponse:
     """The panel alone for htmx, else the page with it."""
     context |= {"page": item_page(item, request.user), "panel": name}
-    if name == "comments":
-        context |= comments_context(request, item)
-    elif name == "history":
-        context |= history_context(request, item)
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, f"annotation/_{name}.html", context, status=status)
+        return render(request, f"annotation/_{name}.html", context | panel_context(request, item, name), status=status)
     return workbench(request, item, status=status, **context)
 
 
@@ -79,14 +73,6 @@ def recall(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 # --- comments -----------------------------------------------------------------------------------------------------
 
 
-def comments_context(request: HttpRequest, item: Item) -> dict[str, Any]:
-    return {
-        "threads": threads_of(item),
-        "anchor": request.POST.get("anchor") or request.GET.get("anchor", ""),
-        "may_block": bool(may_act_as(request.user, item.benchmark, Role.AUDITOR)),
-    }
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 def comments(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
@@ -130,15 +116,6 @@ def resolve(request: HttpRequest, slug: str, number: int, pk: int) -> HttpRespon
 # --- history ------------------------------------------------------------------------------------------------------
 
 
-def history_context(request: HttpRequest, item: Item) -> dict[str, Any]:
-    before = request.GET.get("before", "")
-    revisions = revisions_of(item)
-    if before.isascii() and before.isdecimal():
-        revisions = revisions.filter(number__lt=int(before[:9]))
-    found = list(revisions[: REVISIONS + 1])
-    return {"revisions": found[:REVISIONS], "older": len(found) > REVISIONS}
-
-
 @require_safe
 def history(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return _panel(request, get_item_for(request.user, slug, number), "history")
@@ -159,6 +136,7 @@ def compare(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "page": item_page(item, request.user),
         "old": found[start],
         "new": found[to],
+        "both": [found[start], found[to]] if start != to else [found[to]],
         "changes": changes,
         "numbers": range(newest, 0, -1),
         "nav": "items",
