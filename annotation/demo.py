@@ -8,6 +8,7 @@ DEMO_PASSWORD: Final = "demo-workbench"
 # user name, full name, what they may do
 DEMO_PEOPLE: Final = (
     ("ada", "Ada Annotator", "annotator"),
+    ("ezra", "Ezra Annotator", "annotator, not yet calibrated"),
     ("bela", "Bela Auditor", "auditor"),
     ("cora", "Cora Core", "core team"),
     ("dana", "Dana Admin", "admin"),

@@ -1,5 +1,6 @@
 """Worker side of items, each step safe to run twice: the quality checks of the present document."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import F
@@ -38,7 +39,7 @@ def find(document: Document, benchmark: Benchmark, item_pk: int = 0) -> list[Fin
 def finding_json(finding: Finding, document: Document) -> dict[str, Any]:
     """What is stored of a finding: its template and figures (pages translate them) and the English message."""
     return {
-        **finding.to_json(),
+        **asdict(finding),
         "message": finding.message,
         "subject": finding.subject,
         "fingerprint": finding.fingerprint(document),
