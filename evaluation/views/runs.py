@@ -1,0 +1,218 @@
+"""Runs: the list, launching one, watching it, and what can be done to it."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.benchmarks import get_benchmark_for
+from evaluation import actions
+from evaluation.forms import BudgetForm, LaunchForm, RejudgeForm, same_family
+from evaluation.models import Run, RunState
+from evaluation.permissions import may_manage_runs
+from evaluation.queries import ACTIVE, Progress, get_run_for, run_events, runs_of, status_counts, systems_of
+
+from .common import carry_out, person, run_tabs
+
+RUNS_A_PAGE = 50
+ROWS_A_PAGE = 100
+
+
+@require_safe
+def run_list(request: HttpRequest, slug: str) -> HttpResponse:
+    benchmark = get_benchmark_for(request.user, slug)
+    page = Paginator(runs_of(benchmark), RUNS_A_PAGE).get_page(request.GET.get("page"))
+    shown = list(page.object_list)
+    counts = status_counts(shown)
+    context: dict[str, Any] = {
+        "nav": "runs",
+        "tabs": run_tabs(benchmark),
+        "page": page,
+        "rows": [{"run": run, "counts": counts.get(run.pk, {})} for run in shown],
+        "may": may_manage_runs(request.user, benchmark),
+        "demo": any(run.system.endpoint.is_demo for run in shown),
+    }
+    if not shown:
+        context["has_systems"] = systems_of(benchmark).exists()
+    return render(request, "evaluation/run_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
+    """The form; once it is valid and something should be thought about, the form again with that said."""
+    benchmark = get_benchmark_for(request.user, slug)
+    may_manage_runs(request.user, benchmark).require()
+    form = LaunchForm(benchmark, request.POST or None, initial={"system": request.GET.get("system")})
+    warnings: list[str] = []
+    if request.method == "POST" and form.is_valid():
+        warnings = form.warnings
+        if not warnings or "anyway" in request.POST:
+            run = carry_out(form, lambda: actions.launch_run(benchmark, form.cleaned_data, actor=person(request)))
+            if run is not None:
+                return redirect("evaluation:run-page", slug=slug, number=run.number)
+    context = {
+        "nav": "runs",
+        "tabs": run_tabs(benchmark),
+        "form": form,
+        "warnings": warnings,
+        "lacking": [name for name in ("release", "system", "judges") if not form.fields[name].queryset.exists()],  # type: ignore[attr-defined]
+    }
+    return render(request, "evaluation/run_launch.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+def run_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    return _page(request, get_run_for(request.user, slug, number))
+
+
+def _page(request: HttpRequest, run: Run, budget_form: BudgetForm | None = None) -> HttpResponse:
+    """The page of a run; with 422 when the form that was posted from it has errors."""
+    context = _progress(request, run) | {
+        "nav": "runs",
+        "may": may_manage_runs(request.user, run.benchmark),
+        "demo": run.system.endpoint.is_demo,
+        "budget_form": budget_form or BudgetForm(),
+        "can": {
+            "pause": run.state in (RunState.QUEUED, RunState.RUNNING),
+            "resume": run.state in (RunState.PAUSED, RunState.STOPPED),
+            "cancel": run.state in (*ACTIVE, RunState.STOPPED),
+        },
+    }
+    return render(request, "evaluation/run_page.html", context, status=422 if budget_form else 200)
+
+
+@require_safe
+def run_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The part of the page that moves. When the run came into another state, the whole page is loaded again, since its
+    buttons change with it."""
+    run = get_run_for(request.user, slug, number)
+    context = _progress(request, run)
+    if request.GET.get("state") != _seen(context["progress"]):
+        response = HttpResponse(status=204)
+        response["HX-Refresh"] = "true"
+        return response
+    return render(request, "evaluation/_run_progress.html", context)
+
+
+def _seen(progress: Progress) -> str:
+    return f"{progress.run.state}-{'moving' if progress.is_active else 'still'}"
+
+
+def _progress(request: HttpRequest, run: Run) -> dict[str, Any]:
+    progress = Progress(run)
+    show = request.GET.get("show", "")
+    cells = progress.filtered(show)
+    as_table = request.GET.get("view") == "table"
+    page = Paginator(cells, ROWS_A_PAGE).get_page(request.GET.get("page")) if as_table else None
+    address = reverse("evaluation:run-page", args=[run.benchmark.slug, run.number])
+    return {
+        "run": run,
+        "progress": progress,
+        "seen": _seen(progress),
+        "show": show,
+        "cells": cells,
+        "as_table": as_table,
+        "page": page,
+        **(_paging(page, address, show) if page else {}),
+        "kin": same_family(run.system, [row.judge for row in progress.judges]),
+        "events": run_events(run),
+        "responses_url": f"{address}responses/",
+    }
+
+
+def _paging(page: Page[Any], address: str, show: str) -> dict[str, str]:
+    """Links to the pages before and after, that also hold in the fragment."""
+
+    def url_of(number: int) -> str:
+        return f"{address}?{urlencode({'view': 'table', 'show': show, 'page': number})}"
+
+    place = {"first": page.start_index(), "last": page.end_index(), "total": page.paginator.count}
+    return {
+        "previous_url": url_of(page.previous_page_number()) if page.has_previous() else "",
+        "next_url": url_of(page.next_page_number()) if page.has_next() else "",
+        "page_summary": _("%(first)d to %(last)d of %(total)d") % place,
+    }
+
+
+# --- what can be done ---------------------------------------------------------------------------------------------
+
+
+@require_POST
+def run_pause(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    run = get_run_for(request.user, slug, number)
+    actions.pause_run(run, actor=person(request))
+    messages.success(request, _("Paused. Calls under way come to their end; no new one starts."))
+    return redirect("evaluation:run-page", slug=slug, number=number)
+
+
+@require_POST
+def run_resume(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Also with a higher budget, where the old one is used up."""
+    run = get_run_for(request.user, slug, number)
+    form = BudgetForm(request.POST)
+    if form.is_valid():
+        resumed = carry_out(
+            form, lambda: actions.resume_run(run, actor=person(request), budget=form.cleaned_data["budget"])
+        )
+        if resumed is not None:
+            messages.success(request, _("The run goes on."))
+            return redirect("evaluation:run-page", slug=slug, number=number)
+    return _page(request, run, form)
+
+
+@require_POST
+def run_retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    run = get_run_for(request.user, slug, number)
+    count = actions.retry_failed(run, actor=person(request))
+    if count:
+        text = ngettext("%(n)d failed call is tried again.", "%(n)d failed calls are tried again.", count)
+        messages.success(request, text % {"n": count})
+    else:
+        messages.info(request, _("Nothing has failed, so there is nothing to try again."))
+    return redirect("evaluation:run-page", slug=slug, number=number)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_cancel(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Asks first: what is cancelled does not come back."""
+    run = get_run_for(request.user, slug, number)
+    may_manage_runs(request.user, run.benchmark).require()
+    if request.method == "POST":
+        actions.cancel_run(run, actor=person(request))
+        messages.success(request, _("Cancelled. What was answered and judged stays."))
+        return redirect("evaluation:run-page", slug=slug, number=number)
+    context = {"nav": "runs", "run": run, "progress": Progress(run), "can": run.state in (*ACTIVE, RunState.STOPPED)}
+    return render(request, "evaluation/run_cancel.html", context | {"demo": run.system.endpoint.is_demo})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_rejudge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Have the stored responses judged, by judges of this run again or by others. No system is asked."""
+    run = get_run_for(request.user, slug, number)
+    may_manage_runs(request.user, run.benchmark).require()
+    form = RejudgeForm(run.benchmark, request.POST or None, initial={"judge": run.main_judge_id})
+    if request.method == "POST" and form.is_valid():
+        count = carry_out(form, lambda: actions.rejudge(run, form.cleaned_data["judge"], actor=person(request)))
+        if count:
+            text = ngettext("%(n)d verdict is being given.", "%(n)d verdicts are being given.", count)
+            messages.success(request, text % {"n": count} + " " + _("No system is asked again."))
+        elif count == 0:
+            messages.info(request, _("This judge has given a readable verdict on every response already."))
+        if count is not None:
+            return redirect("evaluation:run-page", slug=slug, number=number)
+    context = {
+        "nav": "runs",
+        "run": run,
+        "form": form,
+        "progress": Progress(run),
+        "kin": same_family(run.system, form.fields["judge"].queryset),  # type: ignore[attr-defined]
+        "demo": run.system.endpoint.is_demo,
+    }
+    return render(request, "evaluation/run_rejudge.html", context, status=422 if form.errors else 200)
