@@ -1,6 +1,6 @@
 """Who works on what: exactly one caller gets a piece of work, by a conditional UPDATE with an owner token and a lease.
 
-One thread per process renews the leases of the calls under way. Rows are locked in the order endpoint, run, work.
+One thread per process renews the leases of the calls under way. Rows are locked in the order run, endpoint, work.
 """
 
 import os
@@ -16,13 +16,14 @@ from uuid import UUID, uuid4
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from lhdr_site.endpoints.client import Handle
 from lhdr_site.endpoints.errors import ErrorKind
 
 from .models import Response, Run, RunEvent, RunState, Verdict, Work
+from .rows import fetch_row, update_row
 
 log = structlog.get_logger(__name__)
 
@@ -62,37 +63,38 @@ class Claim:
     handle: Handle = field(default_factory=Handle)
     attempt_pk: int = 0
 
-    @property
-    def mine(self) -> Any:
-        """The row, as long as this claim holds."""
-        return self.model._default_manager.filter(pk=self.pk, owner=self.owner, status=Status.RUNNING)
+    def write(self, **fields: Any) -> int:
+        """Change the row, if this claim still holds: 1, else 0."""
+        return update_row(self.model, {"id": self.pk, "owner": self.owner, "status": Status.RUNNING}, **fields)
 
 
-_RUNNING = "(SELECT COUNT(*) FROM {table} w WHERE w.{column} = {of} AND w.status = 'running' AND w.lease_until > %s)"
-_BUSY = {
-    of: " + ".join(
-        _RUNNING.format(table=table, column=column, of=of) for table in ("evaluation_response", "evaluation_verdict")
-    )
-    for column, of in (("endpoint_id", "e.id"), ("run_id", "r.id"))
-}
-_ROOM = (
-    "SELECT r.created, r.state, (r.budget IS NOT NULL AND r.spent >= r.budget),"
-    " (e.blocked_until IS NULL OR e.blocked_until <= %s)"
-    f" AND e.slots > {_BUSY['e.id']} AND r.concurrency > {_BUSY['r.id']}"
-    " FROM evaluation_run r, endpoints_endpoint e WHERE r.id = %s AND e.id = %s"
+# One statement says whether and what a run may do next: its state, whether its budget is used up, whether it may make
+# one more call, and its first due work (verdicts before responses) with whether that work's endpoint has room.
+_TABLES = {Verdict: "evaluation_verdict", Response: "evaluation_response"}
+_DUE = (
+    "SELECT * FROM (SELECT {kind} AS kind, id, run_id, endpoint_id, tries FROM {table}"
+    " WHERE {which} AND status = 'pending' AND (due IS NULL OR due <= %s) AND endpoint_id IS NOT NULL{elsewhere}"
+    " ORDER BY id LIMIT 1) AS {table}_due"
 )
-
-
-def _has_room(run_pk: int, endpoint_pk: int, now: datetime) -> tuple[Any, str, bool, bool]:
-    """Under a lock: when the run was made, its state, if its budget is used up, if one more call may start."""
-    moment = connection.ops.adapt_datetimefield_value(now)
-    with connection.cursor() as cursor:
-        if connection.features.has_select_for_update:
-            cursor.execute("SELECT 1 FROM endpoints_endpoint WHERE id = %s FOR NO KEY UPDATE", [endpoint_pk])
-            cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run_pk])
-        cursor.execute(_ROOM, [*[moment] * 5, run_pk, endpoint_pk])
-        created, state, used_up, room = cursor.fetchone()
-    return created, state, bool(used_up), bool(room)
+_BUSY = " + ".join(
+    f"(SELECT COUNT(*) FROM {table} b WHERE b.{{column}} = {{of}} AND b.status = 'running' AND b.lease_until > %s)"
+    for table in _TABLES.values()
+)
+_NEXT = (
+    "SELECT r.created, r.state, (r.budget IS NOT NULL AND r.spent >= r.budget),"
+    f" r.concurrency > {_BUSY.format(column='run_id', of='r.id')}, w.kind, w.id, w.endpoint_id, w.tries,"
+    f" (e.blocked_until IS NULL OR e.blocked_until <= %s) AND e.slots > {_BUSY.format(column='endpoint_id', of='e.id')}"
+    " FROM evaluation_run r"
+    " LEFT JOIN (SELECT * FROM ({due}) AS both_due ORDER BY kind LIMIT 1) AS w ON w.run_id = r.id"
+    " LEFT JOIN endpoints_endpoint e ON e.id = w.endpoint_id WHERE r.id = %s"
+)
+_LOCK_RUN = "SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_ENDPOINTS = (
+    "SELECT 1 FROM endpoints_endpoint WHERE id IN ("
+    "SELECT s.endpoint_id FROM evaluation_run r JOIN evaluation_system s ON s.id = r.system_id WHERE r.id = %s UNION "
+    "SELECT j.endpoint_id FROM evaluation_run_judges rj JOIN evaluation_judge j ON j.id = rj.judge_id"
+    " WHERE rj.run_id = %s) ORDER BY id FOR NO KEY UPDATE"
+)
 
 
 def is_due(now: datetime) -> Q:
@@ -101,52 +103,51 @@ def is_due(now: datetime) -> Q:
 
 def claim(model: type[Response] | type[Verdict], pk: int) -> Claim | None:
     """Hold this piece of work, if it is due, its run goes on, and run and endpoint have room: one caller gets it."""
-    now = timezone.now()
-    row = model._default_manager.filter(is_due(now), pk=pk).values_list("run_id", "endpoint_id", "tries").first()
-    return _claim(model, pk, *row, now) if row and row[1] is not None else None
-
-
-def _claim(
-    model: type[Response] | type[Verdict], pk: int, run_pk: int, endpoint_pk: int, tries: int, now: datetime
-) -> Claim | None:
-    with write():
-        created, state, used_up, room = _has_room(run_pk, endpoint_pk, now)
-        if state not in ACTIVE:
-            return None
-        if used_up:
-            stop_run(run_pk, ErrorKind.BUDGET, "The budget is used up.")
-            return None
-        if not room:
-            return None
-        owner = uuid4()
-        won = model._default_manager.filter(is_due(now), pk=pk).update(
-            status=Status.RUNNING, owner=owner, lease_until=now + LEASE, tries=F("tries") + 1
-        )
-        if not won:
-            return None
-        if state == RunState.QUEUED:
-            Run.objects.filter(pk=run_pk).update(state=RunState.RUNNING, started=now)
-    return Claim(model, pk, run_pk, created, endpoint_pk, tries + 1, owner)
+    run_pk = model._default_manager.filter(pk=pk).values_list("run_id", flat=True).first()
+    return _claim(run_pk, {model: f"id = {int(pk)}"}) if run_pk else None
 
 
 def claim_next(run_pk: int) -> Claim | None:
     """Hold some due work of a run, verdicts before responses; None when there is nothing, or no room for it."""
+    which = f"run_id = {int(run_pk)}"
+    return _claim(run_pk, {Verdict: which, Response: which})
+
+
+def _claim(run_pk: int, which: dict[Any, str]) -> Claim | None:
     now = timezone.now()
-    for model in (Verdict, Response):
-        due = model._default_manager.filter(is_due(now), run_id=run_pk).filter(endpoint__isnull=False).order_by("pk")
-        no_room: set[int] = set()
+    moment = connection.ops.adapt_datetimefield_value(now)
+    full: list[int] = []
+    with write():
+        if connection.features.has_select_for_update:
+            fetch_row(_LOCK_RUN, [run_pk])
+            fetch_row(_LOCK_ENDPOINTS, [run_pk, run_pk])
         while True:
-            waiting = due.exclude(endpoint_id__in=no_room) if no_room else due
-            row = waiting.values_list("pk", "endpoint_id", "tries").first()
-            if row is None:
+            elsewhere = f" AND endpoint_id NOT IN ({', '.join(map(str, full))})" if full else ""
+            due = " UNION ALL ".join(
+                _DUE.format(kind=kind, table=table, which=which[model], elsewhere=elsewhere)
+                for kind, (model, table) in enumerate(_TABLES.items())
+                if model in which
+            )
+            row = fetch_row(_NEXT.format(due=due), [*[moment] * (5 + len(which)), run_pk])
+            created, state, used_up, may_start, kind, pk, endpoint_pk, tries, has_room = row
+            if state not in ACTIVE or pk is None:
+                return None
+            if used_up:
+                stop_run(run_pk, ErrorKind.BUDGET, "The budget is used up.")
+                return None
+            if not may_start:
+                return None
+            if has_room:
                 break
-            pk, endpoint_pk, tries = row
-            held = _claim(model, pk, run_pk, endpoint_pk, tries, now)
-            if held:
-                return held
-            if model._default_manager.filter(is_due(now), pk=pk).exists():
-                no_room.add(endpoint_pk)  # nobody took it, so there was no room
-    return None
+            full.append(endpoint_pk)
+        model, owner = list(_TABLES)[kind], uuid4()
+        pending = {"id": pk, "status": Status.PENDING}
+        lease = {"status": Status.RUNNING, "owner": owner, "lease_until": now + LEASE, "tries": tries + 1}
+        if not update_row(model, pending, **lease):
+            return None
+        if state == RunState.QUEUED:
+            Run.objects.filter(pk=run_pk).update(state=RunState.RUNNING, started=now)
+    return Claim(model, pk, run_pk, created, endpoint_pk, tries + 1, owner)
 
 
 # --- leases: renewed by one thread per process while calls go on --------------------------------------------------

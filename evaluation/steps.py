@@ -2,7 +2,7 @@
 
 Exactly one caller gets a piece of work, by a conditional UPDATE with an owner token and a lease; the lease is renewed
 while a call goes on, and a result is written only where the token still holds. No transaction is open during a call.
-Rows are locked in the order endpoint, run, response or verdict.
+Rows are locked in the order run, endpoint, response or verdict.
 """
 
 import time
@@ -13,6 +13,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import structlog
+from django.db import connection
 from django.db.models import F, Q, Sum
 from django.utils import timezone
 
@@ -27,6 +28,7 @@ from .images import image_part, signed_image_url
 from .models import Attempt, ImageMode, Judge, Response, Run, RunEvent, RunState, Verdict, Work
 from .prompts import build_judge_prompt, cut_response, verdict_identity
 from .requests import question_images, system_body
+from .rows import fetch_row, insert_row, update_row
 from .scoring.judge_output import Unparseable, parse_judge_output
 
 log = structlog.get_logger(__name__)
@@ -63,7 +65,7 @@ def _plan(held: Claim) -> tuple[Run, dict[int, Judge]]:
         if len(_plans) > 200:
             _plans.clear()
         run = Run.objects.select_related("system__endpoint").get(pk=held.run_pk)
-        judges = {judge.pk: judge for judge in run.judges.select_related("endpoint")}
+        judges = {judge.pk: judge for judge in run.judges.exclude(endpoint=None).select_related("endpoint")}
         known = _plans[key] = (time.monotonic() + PLAN_SECONDS, run, judges)
     return known[1], known[2]
 
@@ -106,11 +108,21 @@ def _perform(held: Claim) -> None:
             _judge(held)
 
 
+_ITEM = (
+    "SELECT i.id, i.document_hash FROM evaluation_response r JOIN audit_releaseitem i ON i.id = r.release_item_id"
+    " WHERE r.id = %s"
+)
+_JUDGED = (
+    "SELECT v.judge_id, r.text, i.id, i.document_hash FROM evaluation_verdict v"
+    " JOIN evaluation_response r ON r.id = v.response_id JOIN audit_releaseitem i ON i.id = r.release_item_id"
+    " WHERE v.id = %s"
+)
+
+
 def _answer(held: Claim) -> None:
     run, judges = _plan(held)
     system = run.system
-    found = Response.objects.values_list("release_item_id", "release_item__document_hash").get(pk=held.pk)
-    document = _document(*found)
+    document = _document(*fetch_row(_ITEM, [held.pk]))
     images = question_images(document, system.image_mode, run.condition)
     try:
         if system.image_mode == ImageMode.URL_IN_PROMPT:
@@ -132,7 +144,7 @@ def _keep_answer(held: Claim, reply: Reply, judges: Sequence[Judge]) -> None:
     """The answer, and one pending verdict per judge, in one transaction."""
     with write():
         _close(held, reply)
-        kept = held.mine.update(
+        kept = held.write(
             status=Status.COMPLETED,
             lease_until=None,
             error_kind="",
@@ -146,15 +158,27 @@ def _keep_answer(held: Claim, reply: Reply, judges: Sequence[Judge]) -> None:
             **_figures(held, reply),
         )
         if kept:
-            Verdict.objects.bulk_create(_pending_verdicts(held.run_pk, held.pk, judges), ignore_conflicts=True)
+            for judge in judges:
+                _add_verdict(held.run_pk, held.pk, judge)
 
 
-def _pending_verdicts(run_pk: int, response_pk: int, judges: Sequence[Judge]) -> list[Verdict]:
-    return [
-        Verdict(run_id=run_pk, response_id=response_pk, judge=judge, endpoint_id=judge.endpoint_id)
-        for judge in judges
-        if judge.endpoint_id
-    ]
+def _add_verdict(run_pk: int, response_pk: int, judge: Judge) -> None:
+    insert_row(
+        Verdict,
+        run=run_pk,
+        response=response_pk,
+        judge=judge.pk,
+        endpoint=judge.endpoint_id,
+        status=Status.PENDING,
+        created=timezone.now(),
+        **_NEW_VERDICT,
+    )
+
+
+_NEW_VERDICT = {
+    "repeat": 1, "tries": 0, "error_kind": "", "error": "", "identity": "", "output": "", "flags": [],
+    "unparseable": "", "blind": False,
+}  # fmt: skip
 
 
 def add_missing_verdicts(run: Run) -> int:
@@ -162,22 +186,20 @@ def add_missing_verdicts(run: Run) -> int:
 
     A judge that joins a run may miss a response that was completed at that moment. Inside the caller's transaction.
     """
-    new: list[Verdict] = []
+    added = 0
     for judge in run.judges.exclude(endpoint=None):
         lacking = run.responses.filter(status=Status.COMPLETED).exclude(
             pk__in=Verdict.objects.filter(judge=judge, run=run).values("response_id")
         )
-        for pk in lacking.values_list("pk", flat=True):
-            new += _pending_verdicts(run.pk, pk, [judge])
-    Verdict.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
-    return len(new)
+        for pk in list(lacking.values_list("pk", flat=True)):
+            _add_verdict(run.pk, pk, judge)
+            added += 1
+    return added
 
 
 def _judge(held: Claim) -> None:
     _run, judges = _plan(held)
-    judge_pk, text, item_pk, item_hash = Verdict.objects.values_list(
-        "judge_id", "response__text", "response__release_item_id", "response__release_item__document_hash"
-    ).get(pk=held.pk)
+    judge_pk, text, item_pk, item_hash = fetch_row(_JUDGED, [held.pk])
     judge = judges.get(judge_pk) or Judge.objects.select_related("endpoint").get(pk=judge_pk)
     assert judge.endpoint is not None  # claims pass over people's verdicts
     document = _document(item_pk, item_hash)
@@ -200,7 +222,7 @@ def _judge(held: Claim) -> None:
         parsed["answer_correct"], parsed["vector"], flags = found.answer_correct, list(found.vector), list(found.flags)
     with write():
         _close(held, reply, f"unparseable: {found.reason}" if isinstance(found, Unparseable) else "")
-        held.mine.update(
+        held.write(
             status=Status.COMPLETED,
             lease_until=None,
             error_kind="",
@@ -228,14 +250,25 @@ def judge_facts(judge: Judge) -> dict[str, Any]:
     }
 
 
+# Columns of an attempt that are filled when it ends.
+_NOTHING_YET = dict.fromkeys(
+    ("error_kind", "error", "body", "content_type", "model", "provider", "fingerprint", "generation"), ""
+)
+
+
 def _ask(held: Claim, endpoint: Any, body: dict[str, Any], **limits: Any) -> Reply:
     """One attempt: its row is written before the call. Raises CallError."""
-    target: dict[str, Any] = {"response_id": held.pk} if held.model is Response else {"verdict_id": held.pk}
     with write():
-        attempt = Attempt.objects.create(
-            owner=held.owner, request=without_image_bytes(body), requested_model=str(body["model"])[:200], **target
+        held.attempt_pk = insert_row(
+            Attempt,
+            response=held.pk if held.model is Response else None,
+            verdict=held.pk if held.model is Verdict else None,
+            owner=held.owner,
+            started=timezone.now(),
+            request=without_image_bytes(body),
+            requested_model=str(body["model"])[:200],
+            **_NOTHING_YET,
         )
-    held.attempt_pk = attempt.pk
     return call(endpoint, body, handle=held.handle, **limits)
 
 
@@ -246,10 +279,13 @@ def _close(held: Claim, reply: Reply | None, error: str = "", kind: str = "") ->
     if kind in _NOT_SENT and reply is None:
         may_have_cost = False
     if seen.cost is not None or may_have_cost:
-        figures = {"spent": F("spent") + seen.cost} if seen.cost is not None else {"unpriced": F("unpriced") + 1}
-        Run.objects.filter(pk=held.run_pk).update(**figures)
+        with connection.cursor() as cursor:
+            column, more = ("spent", seen.cost) if seen.cost is not None else ("unpriced", 1)
+            cursor.execute(f"UPDATE evaluation_run SET {column} = {column} + %s WHERE id = %s", [more, held.run_pk])
     if held.attempt_pk:
-        Attempt.objects.filter(pk=held.attempt_pk).update(
+        update_row(
+            Attempt,
+            {"id": held.attempt_pk},
             ended=timezone.now(),
             http_status=seen.http_status,
             error_kind=kind,
@@ -298,7 +334,7 @@ def _cost_of_all(attempts: Any) -> Decimal | None:
 def _ask_again(held: Claim, reply: Reply, why: str) -> None:
     with write():
         _close(held, reply, why)
-        held.mine.update(status=Status.PENDING, owner=None, lease_until=None, due=None, error=why)
+        held.write(status=Status.PENDING, owner=None, lease_until=None, due=None, error=why)
 
 
 def may_try_again(kinds: Sequence[str], max_tries: int) -> bool:
@@ -319,7 +355,7 @@ def _fail(held: Claim, error: CallError, max_tries: int) -> None:
         earlier = _attempts(held).exclude(pk=held.attempt_pk).order_by("-pk")[: held.tries - 1]
         kinds = [*earlier.values_list("error_kind", flat=True), error.kind]
     again = error.retryable and may_try_again(kinds, max_tries)
-    # Outside the transaction below: an endpoint's row is never locked after a run's.
+    # In a transaction of its own: the order of locks is run, endpoint, work.
     due = after_failure(held.endpoint_pk, error, held.tries, now) if error.retryable else None
     with write():
         _close(held, error.reply, error.message, error.kind)
@@ -328,9 +364,9 @@ def _fail(held: Claim, error: CallError, max_tries: int) -> None:
             # Its claim is gone already, or the process that made it could not write it down.
             return
         if again:
-            held.mine.update(status=Status.PENDING, owner=None, due=due, **fields)
+            held.write(status=Status.PENDING, owner=None, due=due, **fields)
             return
-        failed = held.mine.update(status=Status.FAILED, ended=now, cost=_cost_of_all(_attempts(held)), **fields)
+        failed = held.write(status=Status.FAILED, ended=now, cost=_cost_of_all(_attempts(held)), **fields)
         if failed and error.kind.permanent and _all_permanent(held):
             stop_run(held.run_pk, error.kind, error.message)
 
