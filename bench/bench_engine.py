@@ -155,6 +155,8 @@ def _cpu(pid: int) -> float:
 
 def _launch(port: int, connections: int) -> tuple[Any, bytes]:
     """A paused run, so that the worker's start is not measured; and a body like those it sends."""
+    from django.db import transaction
+
     from annotation.actions import insert_items
     from annotation.models import Revision
     from audit.actions import cut_release, lock_imported
@@ -169,7 +171,8 @@ def _launch(port: int, connections: int) -> tuple[Any, bytes]:
     endpoint = Endpoint.objects.create(name=slug, base_url=f"http://127.0.0.1:{port}/v1", slots=connections)
     team.benchmark.endpoints.add(endpoint)
     rows = documents(ITEMS, slug)
-    insert_items(team.benchmark, rows, author=team.ann, kind=Revision.Kind.IMPORT)
+    with transaction.atomic():
+        insert_items(team.benchmark, rows, author=team.ann, kind=Revision.Kind.IMPORT)
     lock_imported(team.benchmark, actor=team.admin)
     release = cut_release(team.benchmark, "r1", actor=team.admin)
     base = {"endpoint": endpoint, "model": "bench", "family": "bench"}

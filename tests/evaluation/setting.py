@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from django.db import transaction
+
 from annotation.actions import insert_items
 from annotation.document import Document
 from annotation.models import Benchmark, Revision
@@ -74,7 +76,8 @@ def make_setting(server: DemoServer, items: int | Sequence[Document] = 3, slug: 
     )
     team.benchmark.endpoints.add(endpoint)
     rows = documents(items, slug) if isinstance(items, int) else items
-    insert_items(team.benchmark, rows, author=team.ann, kind=Revision.Kind.IMPORT)
+    with transaction.atomic():
+        insert_items(team.benchmark, rows, author=team.ann, kind=Revision.Kind.IMPORT)
     lock_imported(team.benchmark, actor=team.admin)
     release = cut_release(team.benchmark, "r1", actor=team.admin)
     setting = Setting(team, server, endpoint, release, None, None)  # type: ignore[arg-type]
