@@ -53,7 +53,9 @@ class ItemRow(serializers.Serializer[Any]):
     sources = serializers.IntegerField()
     images = serializers.IntegerField()
     open_comments = serializers.IntegerField()
-    errors = serializers.IntegerField(allow_null=True, help_text="null until the checks of this document have run.")
+    errors = serializers.IntegerField(  # type: ignore[assignment]
+        allow_null=True, help_text="null until the checks of this document have run."
+    )
     warnings = serializers.IntegerField(allow_null=True)
     author = serializers.CharField()
     updated = serializers.DateTimeField()
@@ -102,7 +104,7 @@ class RevisionOut(serializers.Serializer[Any]):
 
 class ChecksOut(serializers.Serializer[Any]):
     document_hash = serializers.CharField()
-    errors = serializers.IntegerField()
+    errors = serializers.IntegerField()  # type: ignore[assignment]
     warnings = serializers.IntegerField(help_text="Without those that were set aside.")
     findings = serializers.ListField(child=serializers.DictField())
 
@@ -134,7 +136,7 @@ _LIST_PARAMETERS = [
     OpenApiParameter("tag", str, many=True, description="All of them."),
     OpenApiParameter("author", str, description="A user name."),
     OpenApiParameter("gate", str, enum=["open", "failed", "stale"], description="At least one gate has this status."),
-    OpenApiParameter("errors", bool, description="Only items whose checks found errors."),
+    OpenApiParameter("has_errors", bool, description="Only items whose checks found errors."),
     OpenApiParameter("days", int, description="Updated within so many days: 1, 3, 7, 30 or 90."),
     OpenApiParameter("sort", str, enum=list(listing.SORTS)),
     OpenApiParameter("ascending", bool),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models import Count, F, Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce, TruncWeek
 from django.db.models.lookups import Exact
@@ -67,13 +67,17 @@ class Page:
     total: int = 0
 
 
+def _text(path: str) -> Coalesce:
+    """A text inside a JSON column; "" where there is none."""
+    return Coalesce(KT(path), Value(""), output_field=TextField())
+
+
 def _status_of_gate(gate: Gate) -> tuple[Q, Q]:
     """Conditions under which a gate is judged, and judged but stale. `states.gate_status` in SQL; a test compares."""
     judged = Q(**{f"gates__{gate}__status__in": [GateStatus.PASSED.value, GateStatus.FAILED.value]})
     fresh = Q()
     for section in GATE_SECTIONS[gate]:
-        then = Coalesce(KT(f"gates__{gate}__hashes__{section}"), Value(""))
-        fresh &= Q(Exact(then, Coalesce(KT(f"section_hashes__{section}"), Value(""))))
+        fresh &= Q(Exact(_text(f"gates__{gate}__hashes__{section}"), _text(f"section_hashes__{section}")))
     return judged, ~fresh
 
 
@@ -164,7 +168,7 @@ def _cursor(item: Item, column: str) -> str:
 def _read_cursor(column: str, text: str) -> tuple[Any, int] | None:
     value, _comma, pk = text.rpartition(",")
     try:
-        read = Item._meta.get_field(column).to_python(value)
+        read = Item._meta.get_field(column).to_python(value)  # type: ignore[union-attr]
         number = int(pk)
     except (ValueError, ValidationError):
         return None

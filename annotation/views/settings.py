@@ -27,7 +27,7 @@ def benchmark_create(request: HttpRequest) -> HttpResponse:
         raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
     form = BenchmarkCreateForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        benchmark = actions.create_benchmark(**form.cleaned_data, actor=request.user)  # type: ignore[arg-type]
+        benchmark = actions.create_benchmark(**form.cleaned_data, actor=request.user)
         messages.success(request, _("The benchmark is there, and you are its admin. Add its members next."))
         return redirect("annotation:benchmark-settings", slug=benchmark.slug)
     return render(request, "annotation/benchmark_form.html", {"form": form}, status=422 if form.errors else 200)
