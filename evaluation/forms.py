@@ -5,7 +5,7 @@ They check what can be said beside a field; the actions check again and have the
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django import forms
@@ -35,6 +35,19 @@ def _refuse(constant: str) -> Any:
     raise ValueError(constant)
 
 
+def _texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every name and text in a JSON value. Raises ValueError below fifty levels."""
+    if depth > 50:
+        raise ValueError("too deep")
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        if isinstance(value, dict):
+            yield from value
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner, depth + 1)
+
+
 class ObjectField(forms.CharField):
     """A JSON object as text. Nothing typed is {}. What was typed stays in the field when it is refused."""
 
@@ -53,6 +66,7 @@ class ObjectField(forms.CharField):
             return {}
         try:
             data = json.loads(text, parse_constant=_refuse)
+            storable = not any(_UNSTORABLE.search(part) for part in _texts(data))
         except json.JSONDecodeError as error:
             raise forms.ValidationError(
                 _("This is no JSON: %(why)s in line %(line)d, column %(column)d.")
@@ -62,7 +76,7 @@ class ObjectField(forms.CharField):
             raise forms.ValidationError(_("NaN, infinity and very deep nesting cannot be sent; remove them.")) from None
         if not isinstance(data, dict):
             raise forms.ValidationError(_('Write an object in braces, like {"temperature": 0}.'))
-        if _UNSTORABLE.search(json.dumps(data, ensure_ascii=False)) or "\x00" in str(data):
+        if not storable:
             raise forms.ValidationError(_("It holds a character that cannot be stored (NUL or a lone surrogate)."))
         if taken := [name for name in self.forbidden if name in data]:
             raise forms.ValidationError(

@@ -1,0 +1,233 @@
+"""Pages of systems and judges: who may see and make them, what is refused and what is said then."""
+
+import json
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Benchmark
+from evaluation.models import Judge, System
+from lhdr_site.endpoints.models import Endpoint
+from tests.evaluation.setting import Setting
+from tests.factories import Team, make_team
+
+MEMBERS = ("ann", "aud", "core", "admin")
+LISTS = ("evaluation:system-list", "evaluation:judge-list", "evaluation:run-list")
+FORMS = ("evaluation:system-create", "evaluation:judge-create", "evaluation:run-launch")
+
+
+def system_data(setting: Setting, **changes: Any) -> dict[str, Any]:
+    return {
+        "name": "Northlight",
+        "group": "tool_free_vlm",
+        "family": "North",
+        "endpoint": setting.endpoint.pk,
+        "model": "northlight-2",
+        "image_mode": "inline",
+        "release_date": "2026-05-01",
+        "extra_body": "",
+        "max_tries": 4,
+        "image_max_side": "",
+        "max_request_mb": 20,
+        **changes,
+    }
+
+
+def judge_data(setting: Setting, **changes: Any) -> dict[str, Any]:
+    return {
+        "name": "Halden",
+        "family": "Halden",
+        "endpoint": setting.endpoint.pk,
+        "model": "halden-4",
+        "prompt_version": "lhdr-1",
+        "extra_body": "",
+        "max_tries": 3,
+        "max_response_chars": "",
+        **changes,
+    }
+
+
+def url(name: str, setting: Setting | Team) -> str:
+    return reverse(name, args=[setting.benchmark.slug])
+
+
+# --- who ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(("who", "expected"), [*[(who, 200) for who in MEMBERS], ("stranger", 404)])
+def test_lists_when_asked_by_role_answer_members_only(setting: Setting, name: str, who: str, expected: int) -> None:
+    assert setting.team.client(who).get(url(name, setting)).status_code == expected
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    ("who", "expected"), [("ann", 403), ("aud", 403), ("core", 403), ("admin", 200), ("stranger", 404)]
+)
+def test_forms_when_asked_by_role_answer_admins_only(setting: Setting, name: str, who: str, expected: int) -> None:
+    assert setting.team.client(who).get(url(name, setting)).status_code == expected
+
+
+@pytest.mark.parametrize(("who", "expected"), [("ann", 403), ("core", 403), ("admin", 302), ("stranger", 404)])
+def test_system_when_posted_by_role_is_made_by_admins_only(setting: Setting, who: str, expected: int) -> None:
+    reply = setting.team.client(who).post(url("evaluation:system-create", setting), system_data(setting))
+    assert reply.status_code == expected
+    assert System.objects.filter(name="Northlight").exists() == (expected == 302)
+
+
+@pytest.mark.parametrize(("who", "expected"), [("ann", 403), ("core", 403), ("admin", 302), ("stranger", 404)])
+def test_judge_when_posted_by_role_is_made_by_admins_only(setting: Setting, who: str, expected: int) -> None:
+    reply = setting.team.client(who).post(url("evaluation:judge-create", setting), judge_data(setting))
+    assert reply.status_code == expected
+    assert Judge.objects.filter(name="Halden").exists() == (expected == 302)
+
+
+@pytest.mark.parametrize("name", [*LISTS, *FORMS])
+def test_pages_without_log_in_lead_to_it(setting: Setting, client: Any, name: str) -> None:
+    reply = client.get(url(name, setting))
+    assert reply.status_code == 302 and reply.url.startswith("/login/")
+
+
+# --- what is kept -------------------------------------------------------------------------------------------------
+
+
+def test_system_when_made_keeps_every_field(setting: Setting) -> None:
+    extra = {"tools": [{"type": "web_search"}], "temperature": 0}
+    data = system_data(setting, extra_body=json.dumps(extra), represents_family="on", image_max_side="1024")
+    setting.team.client("admin").post(url("evaluation:system-create", setting), data)
+    system = System.objects.get(name="Northlight")
+    assert (system.extra_body, system.represents_family, system.image_max_side) == (extra, True, 1024)
+    assert (system.model, system.family, str(system.release_date)) == ("northlight-2", "North", "2026-05-01")
+    assert system.created_by == setting.team.admin
+
+
+def test_system_when_copied_starts_from_the_other_under_a_free_name(setting: Setting) -> None:
+    system = setting.new_system(name="One", extra_body={"temperature": 0})
+    setting.new_system(name="One (2)")
+    reply = setting.team.client("admin").get(url("evaluation:system-create", setting), {"copy": system.pk})
+    text = reply.content.decode()
+    assert 'value="One (3)"' in text
+    assert "&quot;temperature&quot;: 0" in text
+
+
+@pytest.mark.parametrize("copy", ["0", "x", "99999999999999999999999", "-1"])
+def test_system_when_copied_from_nothing_is_not_found(setting: Setting, copy: str) -> None:
+    reply = setting.team.client("admin").get(url("evaluation:system-create", setting), {"copy": copy})
+    assert reply.status_code == 404
+
+
+def test_system_when_copied_from_another_benchmark_is_not_found(setting: Setting) -> None:
+    other = make_team("other")
+    other.benchmark.endpoints.add(setting.endpoint)
+    reply = other.client("admin").get(url("evaluation:system-create", other), {"copy": setting.system.pk})
+    assert reply.status_code == 404
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ("{", "This is no JSON"),
+        ("[1]", "Write an object in braces"),
+        ('{"a": NaN}', "NaN, infinity"),
+        ('{"model": "x"}', "sets model itself"),
+        ('{"messages": []}', "sets messages itself"),
+        ('{"a": "\\u0000"}', "cannot be stored"),
+        ('{"a": "\\ud800"}', "cannot be stored"),
+        ('{"a": ' * 20_00 + "1" + "}" * 20_00, "deep nesting"),
+    ],
+)
+def test_system_when_extra_fields_are_wrong_is_refused_with_the_text_kept(
+    setting: Setting, extra: str, said: str
+) -> None:
+    reply = setting.team.client("admin").post(
+        url("evaluation:system-create", setting), system_data(setting, extra_body=extra)
+    )
+    assert reply.status_code == 422
+    assert said in reply.content.decode()
+    assert reply.context["form"]["extra_body"].value() == extra
+    assert not System.objects.filter(name="Northlight").exists()
+
+
+@pytest.mark.parametrize("field", ["name", "family", "model", "endpoint", "group", "max_tries"])
+def test_system_when_a_field_is_empty_names_it(setting: Setting, field: str) -> None:
+    reply = setting.team.client("admin").post(
+        url("evaluation:system-create", setting), system_data(setting, **{field: ""})
+    )
+    assert reply.status_code == 422
+    assert list(reply.context["form"].errors) == [field]
+
+
+def test_system_when_the_name_is_taken_says_so(setting: Setting) -> None:
+    data = system_data(setting, name=setting.system.name)
+    reply = setting.team.client("admin").post(url("evaluation:system-create", setting), data)
+    assert reply.status_code == 422
+    assert "name" in reply.content.decode().lower()
+    assert System.objects.filter(name=setting.system.name).count() == 1
+
+
+def test_system_at_an_endpoint_that_the_benchmark_may_not_use_is_refused(setting: Setting) -> None:
+    strange = Endpoint.objects.create(name="strange", base_url="https://example.org/v1")
+    reply = setting.team.client("admin").post(
+        url("evaluation:system-create", setting), system_data(setting, endpoint=strange.pk)
+    )
+    assert reply.status_code == 422
+    assert list(reply.context["form"].errors) == ["endpoint"]
+
+
+def test_form_when_the_benchmark_has_no_endpoint_says_what_to_do(team: Team) -> None:
+    text = team.client("admin").get(url("evaluation:system-create", team)).content.decode()
+    assert "may use no endpoint yet" in text
+
+
+@pytest.mark.parametrize("field", ["name", "model", "endpoint", "prompt_version"])
+def test_judge_when_a_field_is_empty_names_it(setting: Setting, field: str) -> None:
+    reply = setting.team.client("admin").post(
+        url("evaluation:judge-create", setting), judge_data(setting, **{field: ""})
+    )
+    assert reply.status_code == 422
+    assert list(reply.context["form"].errors) == [field]
+
+
+def test_judge_with_an_unknown_prompt_is_refused(setting: Setting) -> None:
+    reply = setting.team.client("admin").post(
+        url("evaluation:judge-create", setting), judge_data(setting, prompt_version="lhdr-99")
+    )
+    assert reply.status_code == 422
+    assert list(reply.context["form"].errors) == ["prompt_version"]
+
+
+# --- demo, empty, budgets -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["evaluation:system-list", "evaluation:judge-list"])
+def test_lists_with_a_demo_endpoint_say_so(setting: Setting, name: str) -> None:
+    assert "demo: recorded answers" in setting.team.client("ann").get(url(name, setting)).content.decode()
+    setting.endpoint.is_demo = False
+    setting.endpoint.save()
+    assert "demo: recorded answers" not in setting.team.client("ann").get(url(name, setting)).content.decode()
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_when_empty_teach(team: Team, name: str) -> None:
+    text = team.client("admin").get(url(name, team)).content.decode()
+    assert "wb-empty" in text
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_ask_the_database_as_often_for_many_rows(
+    setting: Setting, name: str, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(6):
+        setting.launch(system=setting.new_system(), judges=[setting.new_judge()])
+    client = setting.team.client("admin")
+    with django_assert_max_num_queries(10):
+        client.get(url(name, setting))
+
+
+def test_benchmark_that_is_not_there_is_not_found(team: Team) -> None:
+    Benchmark.objects.filter(slug="nowhere").delete()
+    assert team.client("admin").get("/b/nowhere/systems/").status_code == 404
