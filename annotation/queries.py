@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -80,6 +80,16 @@ def gates_of(item: Item) -> list[dict[str, Any]]:
         | {k: v for k, v in item.gates.get(gate, {}).items() if k in ("by", "at", "revision")}
         for gate in Gate
     ]
+
+
+class ShortGate(NamedTuple):
+    """A gate as `gate_list` shows it."""
+
+    code: str
+    label: str
+    status: str
+    letter: str = ""
+    title: str = ""
 
 
 @dataclass
@@ -248,9 +258,12 @@ class ItemPage:
         for node in self.document.nodes:
             for key in {*node.sources, *(s for p in node.properties for s in p.sources)}:
                 result.setdefault(key, []).append(node.key)
-        for element in (*self.document.relations, *self.document.checklist):
-            for key in element.sources:
-                result.setdefault(key, []).append(element.key)
+        for relation in self.document.relations:
+            for key in relation.sources:
+                result.setdefault(key, []).append(relation.key)
+        for step in self.document.checklist:
+            for key in step.sources:
+                result.setdefault(key, []).append(step.key)
         for key in self.document.answer_sources:
             result.setdefault(key, []).append("answer")
         for number, rival in enumerate(self.document.rivals, 1):
@@ -313,21 +326,44 @@ class ItemPage:
         return str(_("you")) if author == self.user else author.get_full_name() or author.get_username()
 
     @property
-    def gate_codes(self) -> dict[str, str]:
-        return {gate["code"]: gate["status"] for gate in self.gates}
+    def short_gates(self) -> list[ShortGate]:
+        """The gates as the narrow outline names them."""
+        words = {
+            Gate.UNIQUENESS: _("Uniqueness"),
+            Gate.LEAKAGE: _("No leakage"),
+            Gate.IRREDUCIBILITY: _("Irreducible"),
+            Gate.SOURCE_SUPPORT: _("Sources"),
+            Gate.MULTIMODAL: _("Multimodal"),
+            Gate.SHORTCUT: _("Shortcuts"),
+            Gate.METADATA: _("Metadata"),
+        }
+        return [ShortGate(gate["code"], words[gate["code"]], gate["status"]) for gate in self.gates]
+
+    @cached_property
+    def marks(self) -> list[tuple[int, int]]:
+        """What findings mark in the question; marks that overlap become one."""
+        result: list[tuple[int, int]] = []
+        for start, end in sorted(span for f in self.findings if not f.dismissed for span in f.spans):
+            if result and start < result[-1][1]:
+                result[-1] = (result[-1][0], max(end, result[-1][1]))
+            else:
+                result.append((start, end))
+        return result
+
+    @cached_property
+    def mark_numbers(self) -> dict[str, str]:
+        """Subject of a finding -> the numbers of its marks in the question, "1, 3"."""
+        numbered = list(enumerate(self.marks, 1))
+        return {
+            f.subject: ", ".join(str(n) for n, (a, b) in numbered if any(a <= start < b for start, _end in f.spans))
+            for f in self.findings
+        }
 
     @cached_property
     def question_parts(self) -> list[tuple[str, int]]:
-        """The question cut at the marked spans: (text, number of the mark, or 0)."""
-        text = self.document.question
-        spans = sorted(
-            (start, end) for f in self.findings if not f.dismissed and f.section == "question" for start, end in f.spans
-        )
-        parts, at, number = [], 0, 0
-        for start, end in spans:
-            if start < at:  # overlaps the one before
-                continue
-            number += 1
+        """The question cut at its marks: (text, number of the mark, or 0)."""
+        text, parts, at = self.document.question, [], 0
+        for number, (start, end) in enumerate(self.marks, 1):
             parts += [(text[at:start], 0), (text[start:end], number)]
             at = end
         return [(part, number) for part, number in [*parts, (text[at:], 0)] if part]

@@ -251,7 +251,7 @@ def _rename_links(content: Mapping[str, Any], renamed: Mapping[str, str]) -> Non
 class FormRow:
     """One row of a form as texts, with what is wrong with each."""
 
-    list: str
+    list_name: str
     index: str
     number: int
     values: Row

@@ -144,8 +144,8 @@ def form_field(form: SectionForm, name: str, label: str, **options: Any) -> Safe
 @register.simple_tag
 def row_field(row: FormRow, name: str, label: str, **options: Any) -> SafeString:
     """A field of one row. Options are those of `_control`."""
-    full = f"{row.list}-{row.index}-{name}"
-    choices = CHOICES.get(f"{row.list}.{name}") or CHOICES.get(name)
+    full = f"{row.list_name}-{row.index}-{name}"
+    choices = CHOICES.get(f"{row.list_name}.{name}") or CHOICES.get(name)
     if choices:
         options["choices"] = [(code, word(code)) for code in choices]
     return _control(f"f-{full}", full, row.values.get(name, ""), label, row.errors.get(name, ()), **options)
@@ -230,7 +230,7 @@ def _notes(ident: str, errors: Iterable[str]) -> SafeString:
 def row_hidden(row: FormRow) -> SafeString:
     """The key of a row, or the one it would get."""
     name, value = ("key", row.key) if row.key else ("newkey", row.values.get("newkey", ""))
-    return format_html('<input type="hidden" name="{}-{}-{}" value="{}" data-key>', row.list, row.index, name, value)
+    return format_html('<input type="hidden" name="{}-{}-{}" value="{}" data-key>', row.list_name, row.index, name, value)
 
 
 @register.simple_tag
@@ -244,4 +244,4 @@ def row_name(row: FormRow) -> str:
         "images": _("Image %(key)s"),
         "rivals": _("Rival %(number)s"),
     }
-    return names[row.list] % {"key": row.shown_key, "number": row.number}
+    return names[row.list_name] % {"key": row.shown_key, "number": row.number}

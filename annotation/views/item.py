@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -14,6 +14,7 @@ from annotation.models import Item
 from annotation.queries import item_page as page_of
 from annotation.queries import revisions_of, threads_of
 from annotation.states import Role
+from annotation.views import Request
 from lhdr_site.shared.errors import DomainError, Invalid
 
 PANELS = ("checks", "comments", "history")
@@ -21,7 +22,7 @@ REVISIONS = 50  # on one page of the history
 
 
 def workbench(
-    request: HttpRequest, item: Item, *, panel: str = "checks", status: int = 200, **context: Any
+    request: Request, item: Item, *, panel: str = "checks", status: int = 200, **context: Any
 ) -> HttpResponse:
     """The whole page, with a panel and perhaps one section open (`form`)."""
     page = context.pop("page", None) or page_of(item, request.user)
@@ -29,7 +30,7 @@ def workbench(
     return render(request, "annotation/item.html", context, status=status)
 
 
-def panel_context(request: HttpRequest, item: Item, panel: str) -> dict[str, Any]:
+def panel_context(request: Request, item: Item, panel: str) -> dict[str, Any]:
     """What a panel needs besides the page."""
     if panel == "comments":
         return {
@@ -48,14 +49,14 @@ def panel_context(request: HttpRequest, item: Item, panel: str) -> dict[str, Any
 
 
 @require_safe
-def item_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def item_page(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     wanted = request.GET.get("panel", "")
     return workbench(request, item, panel=wanted if wanted in PANELS else "checks")
 
 
 @require_POST
-def save_coeditors(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def save_coeditors(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     posted = request.POST.getlist("coeditors")
     try:
@@ -64,11 +65,11 @@ def save_coeditors(request: HttpRequest, slug: str, number: int) -> HttpResponse
             raise Invalid(_("Choose co-editors among the members of this benchmark."), code="unknown_person")
         actions.set_coeditors(item, users, actor=request.user)
     except DomainError as error:
-        context = {"page": page_of(item, request.user), "error": error}
-        if request.htmx:  # type: ignore[attr-defined]
+        context: dict[str, Any] = {"page": page_of(item, request.user), "error": error}
+        if request.htmx:
             return render(request, "annotation/_page_people.html", context, status=error.status)
         return workbench(request, item, status=error.status, **context)
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not request.htmx:
         return redirect(f"{page_of(item, request.user).url}#people")
     item = get_item_for(request.user, slug, number)
     return render(request, "annotation/_page_people.html", {"page": page_of(item, request.user)})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -16,29 +16,30 @@ from annotation.queries import item_page
 from annotation.states import Role
 from lhdr_site.shared.errors import DomainError, Invalid
 
+from . import Request
 from .item import panel_context, workbench
 
 
-def _panel(request: HttpRequest, item: Item, name: str, status: int = 200, **context: Any) -> HttpResponse:
+def _panel(request: Request, item: Item, name: str, status: int = 200, **context: Any) -> HttpResponse:
     """The panel alone for htmx, else the page with it."""
     context |= {"page": item_page(item, request.user), "panel": name}
-    if request.htmx:  # type: ignore[attr-defined]
+    if request.htmx:
         return render(request, f"annotation/_{name}.html", context | panel_context(request, item, name), status=status)
     return workbench(request, item, status=status, **context)
 
 
-def _fresh(request: HttpRequest, item: Item) -> Item:
+def _fresh(request: Request, item: Item) -> Item:
     return get_item_for(request.user, item.benchmark.slug, item.number)
 
 
-def _done(request: HttpRequest, item: Item, name: str) -> HttpResponse:
+def _done(request: Request, item: Item, name: str) -> HttpResponse:
     """After a write: the panel as it is now, or back to the page with it."""
-    if request.htmx:  # type: ignore[attr-defined]
+    if request.htmx:
         return _panel(request, _fresh(request, item), name, changed=True)
     return redirect(f"{item_page(item, request.user).url}?panel={name}#panel")
 
 
-def _refused(request: HttpRequest, item: Item, name: str, error: DomainError) -> HttpResponse:
+def _refused(request: Request, item: Item, name: str, error: DomainError) -> HttpResponse:
     """The panel with the reason and what was typed."""
     return _panel(request, _fresh(request, item), name, status=error.status, error=error, typed=request.POST)
 
@@ -47,12 +48,12 @@ def _refused(request: HttpRequest, item: Item, name: str, error: DomainError) ->
 
 
 @require_safe
-def checks(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def checks(request: Request, slug: str, number: int) -> HttpResponse:
     return _panel(request, get_item_for(request.user, slug, number), "checks")
 
 
 @require_POST
-def dismiss(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def dismiss(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     steps.check_item(item.pk)  # the worker may not have come to it yet
     subject, fingerprint = request.POST.get("subject", ""), request.POST.get("fingerprint", "")
@@ -64,7 +65,7 @@ def dismiss(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-def recall(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def recall(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     actions.recall_dismissal(item, request.POST.get("subject", ""), actor=request.user)
     return _done(request, item, "checks")
@@ -74,7 +75,7 @@ def recall(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def comments(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def comments(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     if request.method != "POST":
         return _panel(request, item, "comments")
@@ -103,7 +104,7 @@ def comments(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-def resolve(request: HttpRequest, slug: str, number: int, pk: int) -> HttpResponse:
+def resolve(request: Request, slug: str, number: int, pk: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     comment = get_object_or_404(Comment, pk=pk, item=item, parent=None)
     try:
@@ -117,12 +118,12 @@ def resolve(request: HttpRequest, slug: str, number: int, pk: int) -> HttpRespon
 
 
 @require_safe
-def history(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def history(request: Request, slug: str, number: int) -> HttpResponse:
     return _panel(request, get_item_for(request.user, slug, number), "history")
 
 
 @require_safe
-def compare(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def compare(request: Request, slug: str, number: int) -> HttpResponse:
     """Two revisions, field by field."""
     item = get_item_for(request.user, slug, number)
     newest = item.revision_number
@@ -149,7 +150,7 @@ def _revision_number(text: str, default: int) -> int:
 
 
 @require_POST
-def restore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def restore(request: Request, slug: str, number: int) -> HttpResponse:
     item = get_item_for(request.user, slug, number)
     wanted = _revision_number(request.POST.get("number", ""), 0)
     actions.restore_revision(item, wanted, request.POST.get("base_hash", ""), actor=request.user)

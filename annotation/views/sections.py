@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -18,22 +18,23 @@ from annotation.queries import ItemPage, item_page, section_base, used_anchors
 from lhdr_site.shared.errors import DomainError, Invalid
 from lhdr_site.shared.markdown import render_markdown
 
+from . import Request
 from .item import workbench
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def section(request: HttpRequest, slug: str, number: int, section: str) -> HttpResponse:
+def section(request: Request, slug: str, number: int, section: str) -> HttpResponse:
     """GET shows the section as it is saved, POST saves it."""
     item = get_item_for(request.user, slug, number)
     if request.method == "POST":
         return _save(request, item, section)
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not request.htmx:
         return redirect(f"{reverse('annotation:item-page', args=[slug, number])}#{section}")
     return render(request, "annotation/_section.html", {"page": item_page(item, request.user), "section": section})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def section_edit(request: HttpRequest, slug: str, number: int, section: str) -> HttpResponse:
+def section_edit(request: Request, slug: str, number: int, section: str) -> HttpResponse:
     """The section's form; a POST fills it with what was typed before (a draft that the browser kept)."""
     item = get_item_for(request.user, slug, number)
     page = item_page(item, request.user)
@@ -48,20 +49,20 @@ def section_edit(request: HttpRequest, slug: str, number: int, section: str) -> 
 
 
 @require_POST
-def markdown_preview(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def markdown_preview(request: Request, slug: str, number: int) -> HttpResponse:
     get_item_for(request.user, slug, number)
     return HttpResponse(render_markdown(request.POST.get("design", "")))
 
 
 def section_reply(
-    request: HttpRequest, item: Item, section: str, problems: list[dict[str, str]] | None = None
+    request: Request, item: Item, section: str, problems: list[dict[str, str]] | None = None
 ) -> HttpResponse:
     """The saved section, with every other part of the page that it may have changed; `problems` stand in it."""
     item = get_item_for(request.user, item.benchmark.slug, item.number)
     page = item_page(item, request.user)
-    context = {"page": page, "section": section, "problems": problems or [], "saved": True}
+    context: dict[str, Any] = {"page": page, "section": section, "problems": problems or [], "saved": True}
     status = 422 if problems else 200
-    if not request.htmx:  # type: ignore[attr-defined]
+    if not request.htmx:
         if problems:
             return workbench(request, item, status=status, **context)
         return redirect(f"{page.url}#{section}")
@@ -70,7 +71,7 @@ def section_reply(
     return response
 
 
-def _save(request: HttpRequest, item: Item, section: str) -> HttpResponse:
+def _save(request: Request, item: Item, section: str) -> HttpResponse:
     document = read_document(item.document)
     base_hash = request.POST.get("base_hash", "")
     posted = read_section(section, request.POST, document, used_anchors(item))
@@ -104,7 +105,7 @@ def _save(request: HttpRequest, item: Item, section: str) -> HttpResponse:
 
 
 def _conflict(
-    request: HttpRequest, item: Item, section: str, base_hash: str, conflict: actions.SectionConflict
+    request: Request, item: Item, section: str, base_hash: str, conflict: actions.SectionConflict
 ) -> HttpResponse:
     """Theirs, yours, what each changed, and a form with both changes in it where they do not meet."""
     item = get_item_for(request.user, item.benchmark.slug, item.number)
@@ -141,10 +142,10 @@ def _conflict(
 
 
 def _form(
-    request: HttpRequest, page: ItemPage, form: SectionForm, status: int = 200, conflict: dict[str, Any] | None = None
+    request: Request, page: ItemPage, form: SectionForm, status: int = 200, conflict: dict[str, Any] | None = None
 ) -> HttpResponse:
     """The form alone for htmx, else the whole page with the form in its place."""
-    context = {"page": page, "form": form, "section": form.section, "conflict": conflict}
-    if request.htmx:  # type: ignore[attr-defined]
+    context: dict[str, Any] = {"page": page, "form": form, "section": form.section, "conflict": conflict}
+    if request.htmx:
         return render(request, "annotation/_section_form.html", context, status=status)
     return workbench(request, page.item, status=status, **context)
