@@ -94,13 +94,22 @@ class CriterionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that a move waits for, and where on the page it is seen to."""
+
+    text: str
+    href: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A move that the item's state allows: who may make it and what it waits for."""
 
     move: Move
     label: str
     denied: str  # why this person may not; "" when they may
-    waits: Sequence[str]  # what is still missing; empty when it can be made now
+    waits: Sequence[Wait]  # what is still missing; empty when it can be made now
     needs_reason: bool
 
     @property
@@ -283,23 +292,28 @@ class Panel:
             )
         return found
 
-    def _waits_of(self, move: Move) -> list[str]:
+    def _waits_of(self, move: Move) -> list[Wait]:
         if move is Move.PASS and self.phase:
-            return [message for _code, message in what_pass_waits_for(self.item, self.phase, self.results, self.ticks)]
+            numbers = {criterion.code: number for number, criterion in enumerate(self.phase.criteria, 1)}
+            return [
+                Wait(_("criterion %(n)d") % {"n": numbers[code]}, f"#k-{code}", sentence)
+                for code, sentence in what_pass_waits_for(self.item, self.phase, self.results, self.ticks)
+            ]
         if move is Move.SUBMIT:
             return self._errors()
         if move is Move.LOCK:
             blocked = gates_in_the_way(self.item.gates, self.item.section_hashes, sandbox=self.sandbox)
-            waits = [f"{gate_title(gate)}: {_GATE_WORDS[status]()}" for gate, status in blocked]
+            waits = [Wait(f"{gate_title(gate)} ({_GATE_WORDS[status]()})", "#audit-gates") for gate, status in blocked]
             if count := self.item.blocking_comments:
-                waits.append(ngettext("%(n)d blocking comment", "%(n)d blocking comments", count) % {"n": count})
+                text = ngettext("%(n)d blocking comment", "%(n)d blocking comments", count) % {"n": count}
+                waits.append(Wait(text, ""))
             return waits + self._errors()
         return []
 
-    def _errors(self) -> list[str]:
+    def _errors(self) -> list[Wait]:
         if self.item.checked_hash != self.item.document_hash:
             return []  # the action runs the checks itself
-        return [f["message"] for f in self.item.findings if f["level"] == "error"]
+        return [Wait(f["message"], "#findings") for f in self.item.findings if f["level"] == "error"]
 
     @property
     def last_reason(self) -> Transition | None:

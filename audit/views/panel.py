@@ -139,7 +139,7 @@ def _again(request: Request, item: Item, error: DomainError, criterion: str = ""
 
 def _criterion(request: Request, panel: Panel, code: str) -> HttpResponse:
     row = next(row for row in panel.rows if row.criterion.code == code)
-    context = {"panel": panel, "row": row, "alone": True}
+    context = {"panel": panel, "row": row, "alone": True, "beside": "beside" in request.POST}
     return render(request, "audit/_criterion.html", context, status=panel.error.status if panel.error else 200)
 
 

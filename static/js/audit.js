@@ -9,7 +9,7 @@
     for (const element of group.querySelectorAll("[data-shortcut]")) element.removeAttribute("data-shortcut");
     for (const element of group.querySelectorAll(".is-now")) element.classList.remove("is-now");
     if (!chosen) return;
-    if (chosen.matches("li")) chosen.classList.add("is-now");
+    chosen.classList.add("is-now");
     for (const element of keyed(chosen)) element.dataset.shortcut = element.dataset.key;
   }
 
@@ -23,17 +23,22 @@
   }
 
   for (const group of document.querySelectorAll("[data-judge]")) {
+    group.classList.add("is-live");
     setCurrent(group, firstOpen(group));
-    group.addEventListener("focusin", (event) => {
+    const choose = (event) => {
       const part = event.target.closest("li[id], tr[id]");
       if (part && keyed(part).length) setCurrent(group, part);
-    });
+    };
+    group.addEventListener("input", (event) => event.target.closest("li[id]")?.classList.add("is-dirty"));
+    // not on a pointer's focusin: the list would move between pressing and releasing the button
+    group.addEventListener("click", choose);
+    group.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) choose(event); });
   }
 
   document.body.addEventListener("htmx:load", (event) => {
     const part = event.detail.elt;
-    const group = part.closest?.("[data-judge]");
-    if (!group) return;
+    const group = part.matches?.("li[id], tr[id]") && part.closest("[data-judge]");
+    if (!group) return; // other parts of the page that the answer changed
     const moved = "saved" in part.dataset;
     const next = moved ? nextOpen(group, part) : part;
     setCurrent(group, next);

@@ -214,7 +214,7 @@ def test_pass_of_phase_1_with_the_box_ticked_calibrates(team: Team) -> None:
 def test_move_refused_lists_what_is_missing_and_keeps_the_reason(team: Team, secondary: Item) -> None:
     refused = post_move(team, "aud", secondary, "pass")
     text = refused.content.decode()
-    assert refused.status_code == 422 and "“Sources support every element” has no answer yet." in text
+    assert refused.status_code == 422 and "<li>“Sources support every element” has no answer yet.</li>" in text
     data = {"move": "reject", "hash": "0" * 64, "reason": "One query finds it"}
     stale = team.client("aud").post(url("item-move", secondary), data)
     assert stale.status_code == 409 and b"One query finds it</textarea>" in stale.content
