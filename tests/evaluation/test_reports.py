@@ -1,0 +1,104 @@
+"""Figures from stored verdicts, worked out by hand, with the release's item count as the denominator."""
+
+import pytest
+
+from evaluation import reports
+from evaluation.models import Report, RunState
+from evaluation.scoring.metrics import METRICS
+from tests.documents import STEPS
+from tests.evaluation.setting import documents, make_setting
+
+# The checklist of the test items: c1 -> c2 -> c3 -> c4 -> c5 -> c6, c7 alone, c6 and c7 -> c8 -> c9 -> c10.
+ALL = [1] * 10
+WITHOUT_C2 = [1, 0, 1, 1, 1, 1, 1, 1, 1, 1]  # c3-c6 and c8-c10 are blocked: c1 and c7 are credited
+
+
+@pytest.fixture
+def setting(db, demo_server):
+    return make_setting(demo_server, documents(4))
+
+
+def judged(setting, verdicts, **launch):
+    """A finished run whose responses got these: (answer, vector), "unparseable", "failed" or "missing"."""
+    run = setting.launch(**launch)
+    for response, verdict in zip(run.responses.order_by("pk"), verdicts, strict=True):
+        if verdict in ("failed", "missing"):
+            run.responses.filter(pk=response.pk).update(status="failed" if verdict == "failed" else "cancelled")
+            continue
+        run.responses.filter(pk=response.pk).update(status="completed", text="…")
+        row = {"judge": setting.judge, "response": response, "status": "completed"}
+        if verdict == "unparseable":
+            run.verdicts.create(**row, unparseable="no verdict")
+        else:
+            run.verdicts.create(**row, answer_correct=verdict[0], vector=verdict[1])
+    run.state = RunState.FINISHED
+    run.save()
+    return run
+
+
+def test_run_scores_count_failed_missing_and_unparseable_as_nothing(setting):
+    assert len(STEPS) == 10
+    run = judged(setting, [(True, ALL), (True, WITHOUT_C2), "unparseable", "failed"])
+    scores = reports.run_scores(run, setting.judge)
+    # four items, whatever failed: OA 2/4; SA 1/4; CS (1 + 0.9)/4; DACS (1 + 2/10)/4
+    assert [scores[metric] for metric in METRICS] == pytest.approx([0.5, 0.25, 0.475, 0.3])
+    assert scores["n"] == 4
+    assert scores["counts"] == {"completed": 3, "not_completed": 1, "without_verdict": 1}
+    # over the three that were answered
+    assert [scores["attempted"][m] for m in METRICS] == pytest.approx([2 / 3, 1 / 3, 1.9 / 3, 1.2 / 3])
+    assert [item["DACS"] for item in scores["items"]] == pytest.approx([1, 0.2, 0, 0])
+    assert scores["gaps"]["OA-SA"]["value"] == pytest.approx(0.25)
+    for metric in METRICS:
+        low, high = scores["ci"][metric]
+        assert 0 <= low <= scores[metric] <= high <= 1
+
+
+def test_run_scores_of_a_run_without_any_answer_are_zero_with_no_attempted_mean(setting):
+    scores = reports.run_scores(judged(setting, ["failed", "missing", "failed", "missing"]), setting.judge)
+    assert [scores[metric] for metric in METRICS] == [0, 0, 0, 0]
+    assert scores["attempted"] == {"n": 0, **dict.fromkeys(METRICS)}
+    assert scores["ci"]["OA"] == [0, 0]
+
+
+def test_leaderboard_shows_the_newest_finished_run_of_each_system_by_dacs(setting):
+    judged(setting, [(True, ALL)] * 4)
+    newest = judged(setting, [(False, WITHOUT_C2)] * 4)
+    better = judged(setting, [(True, ALL)] * 4, system=setting.new_system(name="better"))
+    setting.launch(system=setting.new_system(name="still running"))
+    board = reports.leaderboard(setting.release)
+    assert [(row["system"], row["number"]) for row in board["runs"]] == [
+        ("better", better.number),
+        (setting.system.name, newest.number),
+    ]
+    assert [row["DACS"] for row in board["runs"]] == pytest.approx([1, 0.2])
+    assert board["judge"]["pk"] == setting.judge.pk and board["n"] == 4
+    assert all(row["demo"] for row in board["runs"])
+
+
+def test_leaderboard_names_runs_that_its_judge_did_not_judge(setting):
+    judged(setting, [(True, ALL)] * 4)
+    board = reports.leaderboard(setting.release, setting.new_judge())
+    assert board["runs"] == [] and [row["system"] for row in board["not_judged"]] == [setting.system.name]
+
+
+def test_leaderboard_of_a_release_without_runs_is_empty(setting):
+    assert reports.leaderboard(setting.release)["runs"] == []
+
+
+def test_report_is_stored_and_computed_again_when_a_verdict_changed(setting, django_assert_max_num_queries):
+    run = judged(setting, [(True, ALL)] * 4)
+    first = reports.leaderboard(setting.release)
+    assert Report.objects.count() == 1
+    with django_assert_max_num_queries(5):
+        assert reports.leaderboard(setting.release) == first
+    run.verdicts.filter(pk=run.verdicts.first().pk).delete()
+    assert reports.leaderboard(setting.release)["runs"][0]["OA"] == 0.75
+    assert Report.objects.count() == 2
+
+
+def test_run_scores_of_a_run_that_goes_on_are_not_stored(setting):
+    run = judged(setting, [(True, ALL), "missing", "missing", "missing"])
+    run.state = RunState.RUNNING
+    run.save()
+    assert reports.run_scores(run, setting.judge)["OA"] == 0.25
+    assert Report.objects.count() == 0
