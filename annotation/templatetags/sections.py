@@ -166,6 +166,7 @@ def _control(
     wide: int = 0,
     keys: str = "",
     focus: bool = False,
+    hide_label: bool = False,
     **attributes: str,
 ) -> SafeString:
     """Label, control, errors and help, tied together. rows: a text of several lines. choices: a list to choose from.
@@ -207,9 +208,10 @@ def _control(
             '<input class="form-control" id="{}" name="{}" type="{}" value="{}"{}>', ident, name, kind, value, extra
         )
     return format_html(
-        '<div class="wb-field{}{}"><label class="wb-flabel" for="{}">{}</label>{}{}{}</div>',
+        '<div class="wb-field{}{}"><label class="wb-flabel{}" for="{}">{}</label>{}{}{}</div>',
         f" wb-w{wide}" if wide else "",
         " is-wrong" if errors else "",
+        " wb-sr" if hide_label else "",
         ident,
         label,
         control,
@@ -230,7 +232,9 @@ def _notes(ident: str, errors: Iterable[str]) -> SafeString:
 def row_hidden(row: FormRow) -> SafeString:
     """The key of a row, or the one it would get."""
     name, value = ("key", row.key) if row.key else ("newkey", row.values.get("newkey", ""))
-    return format_html('<input type="hidden" name="{}-{}-{}" value="{}" data-key>', row.list_name, row.index, name, value)
+    return format_html(
+        '<input type="hidden" name="{}-{}-{}" value="{}" data-key>', row.list_name, row.index, name, value
+    )
 
 
 @register.simple_tag

@@ -8,7 +8,8 @@ from django.test import Client
 
 from annotation.models import Item
 
-HTMX = {"HTTP_HX_REQUEST": "true"}
+HTMX: Any = {"HTTP_HX_REQUEST": "true"}
+PLAIN_AND_HTMX: tuple[Any, Any] = ({}, HTMX)
 
 
 def url(item: Item, rest: str = "") -> str:

@@ -10,7 +10,7 @@ from annotation import actions, steps
 from annotation.document import SECTIONS, empty_document, read_document
 from annotation.models import Item
 from annotation.states import State
-from tests.annotation.pages import HTMX, texts, url
+from tests.annotation.pages import HTMX, PLAIN_AND_HTMX, texts, url
 from tests.documents import good_data
 from tests.factories import Team
 
@@ -138,7 +138,7 @@ def test_coeditors_by_role(team: Team, who: str, status: int) -> None:
 def test_coeditors_when_unknown_are_422_and_nothing_changes(team: Team, posted: list[str]) -> None:
     item = team.item()
     actions.set_coeditors(item, [team.aud], actor=team.ann)
-    for kind in ({}, HTMX):
+    for kind in PLAIN_AND_HTMX:
         response = team.client("ann").post(url(item, "coeditors/"), {"coeditors": posted}, **kind)
         assert response.status_code == 422
         assert "Choose co-editors among the members" in response.content.decode()

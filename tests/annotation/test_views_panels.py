@@ -9,7 +9,7 @@ from annotation.document import read_document
 from annotation.models import Comment, Dismissal, Item
 from annotation.queries import current_findings
 from annotation.states import State
-from tests.annotation.pages import HTMX, texts, url
+from tests.annotation.pages import HTMX, PLAIN_AND_HTMX, texts, url
 from tests.documents import good_data
 from tests.factories import Team
 
@@ -86,7 +86,7 @@ def test_dismissal_when_refused_keeps_the_text(
 ) -> None:
     item, finding = item_with_warning(team)
     data = {"subject": finding.subject, "fingerprint": finding.fingerprint, "reason": reason} | fields
-    for kind in ({}, HTMX):
+    for kind in PLAIN_AND_HTMX:
         response = team.client("ann").post(url(item, "checks/dismiss/"), data, **kind)
         assert response.status_code == status
         assert sentence in response.content.decode()
@@ -147,7 +147,7 @@ def test_comment_when_refused_says_why(
     team: Team, who: str, fields: dict[str, str], status: int, sentence: str
 ) -> None:
     item = team.item()
-    for kind in ({}, HTMX):
+    for kind in PLAIN_AND_HTMX:
         response = team.client(who).post(url(item, "comments/"), fields, **kind)
         assert response.status_code == status
         assert sentence in texts(response.content.decode())
