@@ -22,7 +22,8 @@ from lhdr_site.shared.errors import Invalid
 
 from . import actions
 from .models import Condition, Group, ImageMode, Judge, Response, Run, RunState, System, Verdict, Work
-from .queries import get_response, get_run_for, judges_of, releases_of, runs_of, status_counts, systems_of
+from .queries import get_response, get_run_for, judges_of, judges_on, releases_of, runs_of, status_counts, systems_of
+from .reports import leaderboard
 
 PAGE = 50
 LARGEST_PAGE = 200
@@ -166,6 +167,18 @@ class VerdictIn(serializers.Serializer[Any]):
     answer_correct = serializers.BooleanField()
     vector = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=1), max_length=1000, help_text="1 or 0 for each step."
+    )
+
+
+class LeaderboardOut(serializers.Serializer[Any]):
+    release = serializers.CharField(allow_null=True)
+    audited = serializers.BooleanField(allow_null=True)
+    profile = serializers.CharField(help_text="How verdicts that break the rules are treated: strict.")
+    n = serializers.IntegerField(help_text="The denominator of every score: the items of the release.")
+    judge = serializers.DictField(allow_null=True)
+    runs = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="system, group, condition, demo, OA, SA, CS, DACS (fractions), ci, gaps, counts, attempted, …",
     )
 
 
@@ -485,3 +498,36 @@ class OwnVerdict(APIView):
         data = _read(VerdictIn, request)
         verdict = actions.record_human_verdict(response, data["answer_correct"], data["vector"], actor=_person(request))
         return Reply(_verdict(_verdicts(run).get(pk=verdict.pk)))
+
+
+class Leaderboard(APIView):
+    """The newest finished run of each system and condition on a release, by DACS, with 95% intervals."""
+
+    @extend_schema(
+        operation_id="get_leaderboard",
+        parameters=[
+            OpenApiParameter("release", str, description="Name; the newest without it."),
+            OpenApiParameter("judge", str, description="Name; the main judge of most runs without it."),
+            OpenApiParameter("condition", str, enum=Condition.values, description="Both without it."),
+        ],
+        responses={200: LeaderboardOut, **_NOT_FOUND},
+    )
+    def get(self, request: Request, slug: str) -> Reply:
+        benchmark = get_benchmark_for(request.user, slug)
+        problems: list[dict[str, str]] = []
+        releases, query = releases_of(benchmark), request.query_params
+        named = _named(releases, [query["release"]], "release", problems) if query.get("release") else releases[:1]
+        release = next(iter(named), None)
+        judges = judges_on(release) if release else ()
+        named = _named(judges, [query["judge"]], "judge", problems) if query.get("judge") else []
+        if query.get("condition") and query["condition"] not in Condition.values:
+            text = _("The condition is with_image or without_image.")
+            problems.append({"path": "condition", "message": text})
+        if problems:
+            raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+        if release is None:
+            return Reply({"release": None, "audited": None, "profile": "strict", "n": 0, "judge": None, "runs": []})
+        report = leaderboard(release, next(iter(named), None))
+        runs = [row for row in report["runs"] if query.get("condition") in (None, "", row["condition"])]
+        head = {"release": release.name, "audited": release.audited, "profile": "strict"}
+        return Reply({**head, "n": report["n"], "judge": report["judge"], "runs": runs})

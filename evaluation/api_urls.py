@@ -19,4 +19,5 @@ urlpatterns = [
     path(f"{_RUN}responses/", api.ResponseList.as_view(), name="api-responses"),
     path(f"{_RUN}responses/<int:pk>/verdict/", api.OwnVerdict.as_view(), name="api-own-verdict"),
     path(f"{_RUN}verdicts/", api.VerdictList.as_view(), name="api-verdicts"),
+    path(f"{_BENCHMARK}results/", api.Leaderboard.as_view(), name="api-leaderboard"),
 ]

@@ -68,6 +68,11 @@ def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
     return Release.objects.filter(benchmark=benchmark)
 
 
+def judges_on(release: Release) -> QuerySet[Judge]:
+    """The model judges of a release's runs."""
+    return Judge.objects.filter(runs__release=release, endpoint__isnull=False).select_related("endpoint").distinct()
+
+
 # --- runs ---------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from .views import configurations, responses, runs
+from .views import configurations, responses, results, runs
 from .views.signed import signed_image
 
 app_name = "evaluation"
@@ -28,4 +28,6 @@ urlpatterns: list[URLPattern] = [
     path(RESPONSE, responses.response_page, name="response-page"),
     path(f"{RESPONSE}verdict/", responses.verdict_give, name="verdict-give"),
     path(f"{RESPONSE}reveal/", responses.verdict_reveal, name="verdict-reveal"),
+    path("b/<slug:slug>/results/", results.results_page, name="leaderboard"),
+    path("b/<slug:slug>/results/leaderboard.csv", results.leaderboard_csv, name="leaderboard-csv"),
 ]

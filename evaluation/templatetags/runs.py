@@ -202,3 +202,9 @@ FLAG_WORDS = {
 @register.filter
 def flag_words(flag: str) -> str:
     return str(FLAG_WORDS.get(flag, flag))
+
+
+@register.filter
+def gaps(row: Any) -> list[Any]:
+    """OA-SA and CS-DACS of a leaderboard's row, each {"value", "ci"}: their names are no names in a template."""
+    return [row["gaps"]["OA-SA"], row["gaps"]["CS-DACS"]]

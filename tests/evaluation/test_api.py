@@ -153,7 +153,7 @@ def test_verdicts_say_who_judged_what(setting: Setting) -> None:
 )
 def test_own_verdict_by_role_is_for_auditors_and_above(setting: Setting, who: str, expected: int) -> None:
     run = work_through(setting.launch())
-    response = run.responses.first()
+    response = run.responses.order_by("pk")[0]
     body = {"answer_correct": True, "vector": [1] * 9 + [0]}
     reply = send(setting.team.client(who), f"{RUNS}1/responses/{response.pk}/verdict/", body, method="put")
     assert reply.status_code == expected, reply.content
@@ -176,7 +176,7 @@ def test_own_verdict_by_role_is_for_auditors_and_above(setting: Setting, who: st
 )
 def test_own_verdict_that_does_not_fit_is_refused(setting: Setting, body: dict[str, Any]) -> None:
     run = work_through(setting.launch())
-    path = f"{RUNS}1/responses/{run.responses.first().pk}/verdict/"
+    path = f"{RUNS}1/responses/{run.responses.order_by('pk')[0].pk}/verdict/"
     reply = send(setting.team.client("aud"), path, body, method="put")
     assert reply.status_code == 422
     assert not Verdict.objects.filter(judge__person__isnull=False).exists()

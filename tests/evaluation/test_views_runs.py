@@ -222,7 +222,7 @@ def test_run_of_unknown_cost_says_so_and_does_not_show_zero(setting: Setting) ->
 
 def test_run_page_of_a_thousand_responses_takes_few_queries_and_no_texts(setting: Setting) -> None:
     run = setting.launch()
-    item = run.responses.first().release_item_id
+    item = run.responses.order_by("pk")[0].release_item_id
     now = timezone.now()
     Response.objects.bulk_create(
         Response(
