@@ -1,0 +1,126 @@
+"""Import, export and verification of many items, beside the same rows read and written with nothing around them.
+
+Run `python -m bench.bench_data`. Each round imports into a benchmark of its own; export and verification are measured
+on the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.common import PeakMemory, Row, in_turn, item_data, measure, milliseconds, print_rows, row, set_up
+
+
+def run(size: int = 10_000, repeats: int = 3) -> list[Row]:
+    """Time and memory of the import, export and verification of so many items."""
+    return measure("bench.bench_data", size=size, repeats=repeats)
+
+
+def _measure(size: int, repeats: int) -> list[Row]:
+    team = set_up()
+    from audit.actions import cut_release, lock_imported
+
+    ours: list[float] = []
+    bare: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number in range(repeats):
+            file = folder / f"{number}.jsonl"
+            with open(file, "w") as lines:
+                lines.writelines(json.dumps(item_data(n, f"bench{number}")) + "\n" for n in range(size))
+            with PeakMemory() as memory:
+                ours.append(milliseconds(partial(_import, team, number, file)) / 1000)
+            with PeakMemory() as bare_memory:
+                bare.append(milliseconds(partial(_bare_import, number, file)) / 1000)
+            if number == 0:  # what the process held before later rounds is room that they use again
+                rows = [row(f"import {size:,}: memory on top", [memory.used], [bare_memory.used], "MB")]
+                lock_imported(team.benchmark, actor=team.admin)
+                cut_release(team.benchmark, "r1", actor=team.admin)
+                rows += [*_export(size, folder, repeats), *_verify(size)]
+    return [row(f"import {size:,}", ours, bare, "s", _at_most(size, 10, "s")), *rows]
+
+
+def _at_most(size: int, limit: float, unit: str) -> str:
+    """The aim of 10,000 items."""
+    return f"≤ {limit * size / 10_000:g} {unit}"
+
+
+def _import(team: Any, number: int, file: Path) -> None:
+    from annotation.actions import create_benchmark
+    from annotation.importing import import_file
+
+    benchmark = team.benchmark if not number else create_benchmark(f"b{number}", "b", actor=team.root)
+    outcome = import_file(benchmark, file, actor=team.admin if not number else team.root)
+    if outcome.problems:
+        raise RuntimeError(outcome.problems[0])
+
+
+def _bare_import(number: int, file: Path) -> None:
+    """Each line parsed, written out in full once for the item and once for its revision, in one transaction."""
+    from django.db import connection, transaction
+
+    with transaction.atomic(), connection.cursor() as cursor, open(file) as lines:
+        for table in ("item", "revision"):
+            cursor.execute(f"CREATE TABLE bare_{table}{number} (id integer PRIMARY KEY, document text NOT NULL)")
+        documents = [(n, json.dumps(json.loads(line))) for n, line in enumerate(lines)]
+        for table in ("item", "revision"):
+            cursor.executemany(f"INSERT INTO bare_{table}{number} VALUES (%s, %s)", documents)
+
+
+def _export(size: int, folder: Path, repeats: int) -> list[Row]:
+    """`write_export`, beside a loop of json.dumps over the rows."""
+    from audit.models import Release, ReleaseItem
+    from audit.releases import write_export
+
+    release = Release.objects.get()
+
+    def bare() -> None:
+        documents = ReleaseItem.objects.order_by("position").values_list("document", flat=True)
+        with open(folder / "bare.jsonl", "w") as file:
+            for document in documents.iterator(200):
+                file.write(json.dumps(document, ensure_ascii=False) + "\n")
+
+    ours = partial(write_export, release, "full", folder / "export.jsonl")
+    with PeakMemory() as memory:
+        ours()
+    with PeakMemory() as bare_memory:
+        bare()
+    times = in_turn(ours, bare, repeats)
+    return [
+        row(f"export {size:,} as JSONL", *_seconds(times), "s", _at_most(size, 1, "s")),
+        row(f"export {size:,}: memory on top", [memory.used], [bare_memory.used], "MB"),
+    ]
+
+
+def _seconds(times: tuple[list[float], list[float]]) -> tuple[list[float], list[float]]:
+    return [t / 1000 for t in times[0]], [t / 1000 for t in times[1]]
+
+
+def _verify(size: int) -> list[Row]:
+    """`lhdr verify`, beside hashing every document that is stored."""
+    from django.core.management import call_command
+
+    from annotation.models import Item, Revision
+    from audit.models import ReleaseItem
+
+    def bare() -> None:
+        for model in (Item, Revision, ReleaseItem):
+            for document in model.objects.values_list("document", flat=True).iterator(200):
+                hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+    ours = partial(call_command, "verify", stdout=io.StringIO())
+    return [row(f"verify {size:,}, released", *_seconds(in_turn(ours, bare, 1)), "s")]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(_measure(**json.loads(sys.argv[1]))))
+    else:
+        print_rows(run())
