@@ -44,7 +44,9 @@ def test_make_targets_of_the_docs_exist() -> None:
 
 def test_project_names_no_registry_host_and_no_machine_path() -> None:
     host = re.compile(r"pypi\.org|pythonhosted|registry\.npmjs|/root/|/work/")
-    listed = [p for p in ROOT.rglob("*") if p.is_file() and p.suffix in {".md", ".py", ".lock", ".toml", ".yaml", ".html"}]
+    listed = [
+        p for p in ROOT.rglob("*") if p.is_file() and p.suffix in {".md", ".py", ".lock", ".toml", ".yaml", ".html"}
+    ]
     skipped = {".venv", "var", "node_modules", "staticfiles", ".git", "vendor"}
     wrong = [
         str(path.relative_to(ROOT))

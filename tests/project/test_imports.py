@@ -78,13 +78,14 @@ def test_imports_go_one_way() -> None:
 
 
 def test_evaluation_imports_only_faces_of_the_apps_under_it() -> None:
-    wrong = []
-    for module, path in modules():
-        if app_of(module) == "evaluation":
-            for target in imports(module, path):
-                if app_of(target) in ("annotation", "audit") and target not in ("annotation", "audit"):
-                    if not any(target == face or target.startswith(face + ".") for face in FACES):
-                        wrong.append(f"{module} imports {target}")
+    wrong = [
+        f"{module} imports {target}"
+        for module, path in modules()
+        if app_of(module) == "evaluation"
+        for target in imports(module, path)
+        if app_of(target) in ("annotation", "audit") and target not in ("annotation", "audit")
+        if not any(target == face or target.startswith(face + ".") for face in FACES)
+    ]
     assert wrong == []
 
 
