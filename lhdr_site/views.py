@@ -48,7 +48,7 @@ def help_page(request: HttpRequest, page: str = "index") -> HttpResponse:
     context = {
         "page": page,
         "title": title,
-        "text": render_markdown(_LINK.sub(link, body)),
+        "text": render_markdown(_LINK.sub(link, body), line_breaks=False),
         "guide": [(name, _title_and_text(guide[name])[0]) for name in order],
         "reference": [(name, _title_and_text(path)[0]) for name, path in reference.items()],
     }

@@ -48,12 +48,14 @@ _TAG_LIKE = re.compile(r"<(?!/?(?:" + "|".join(sorted(_TAGS)) + r")\b[^<>]*>|htt
 _local = threading.local()  # a Markdown renderer keeps state while it works
 
 
-def _renderer() -> Any:
-    if not hasattr(_local, "renderer"):
+def _renderer(line_breaks: bool) -> Any:
+    name = "breaking" if line_breaks else "flowing"
+    if not hasattr(_local, name):
         import markdown
 
-        _local.renderer = markdown.Markdown(extensions=["extra", "sane_lists", "nl2br"], output_format="html")
-    return _local.renderer
+        extensions = ["extra", "sane_lists", *(["nl2br"] if line_breaks else [])]
+        setattr(_local, name, markdown.Markdown(extensions=extensions, output_format="html"))
+    return getattr(_local, name)
 
 
 def _escape_outside_code(text: str) -> str:
@@ -61,11 +63,14 @@ def _escape_outside_code(text: str) -> str:
     return "".join(part if n % 2 else _TAG_LIKE.sub("&lt;", part) for n, part in enumerate(parts))
 
 
-def render_markdown(text: str) -> SafeString:
-    """Safe HTML of Markdown text; links open apart and carry rel="noopener nofollow"."""
+def render_markdown(text: str, *, line_breaks: bool = True) -> SafeString:
+    """Safe HTML of Markdown text; links carry rel="noopener noreferrer nofollow".
+
+    line_breaks: a line end is one on the page too, as people who type into a field expect; False for wrapped files.
+    """
     import nh3
 
-    renderer = _renderer()
+    renderer = _renderer(line_breaks)
     renderer.reset()
     html = renderer.convert(_escape_outside_code(text))
     clean = nh3.clean(

@@ -1,0 +1,178 @@
+"""Lists, home, settings, import and help in a real browser: clean for axe, and working with and without script."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation import actions
+from annotation.models import Benchmark, Item
+from annotation.states import State
+from tests.documents import good_data, good_document
+from tests.factories import Team, make_team
+
+PAGES = [
+    "/",
+    "/b/bench/",
+    "/b/bench/items/",
+    "/b/bench/items/?q=nowhere&state=draft",
+    "/b/bench/items/import/",
+    "/b/bench/settings/",
+    "/benchmarks/new/",
+    "/help/",
+    "/help/commands/",
+    "/help/settings/",
+    "/help/formats/",
+]
+
+
+@pytest.fixture
+def full(transactional_db: Any) -> Team:
+    """A benchmark with 53 items in several states, a comment, and an admin who is a superuser."""
+    team = make_team()
+    team.admin.is_superuser = True
+    team.admin.save()
+    states = [State.DRAFT, State.RETURNED, State.SUBMITTED, State.LOCKED, State.APPROVED]
+    for n in range(53):
+        item = team.item(replace(good_document(question=f"Which ferry is number {n}?"), id=f"item-{n}"))
+        if n < 10:
+            Item.objects.filter(pk=item.pk).update(state=states[n % 5], errors=n % 2, category="media")
+    actions.add_comment(item, "Is this the ferry?", actor=team.aud, blocking=True)
+    actions.change_benchmark(team.benchmark, {"guideline": "# Rules\n\n- Be short.", "target": 60}, actor=team.admin)
+    return team
+
+
+def file_of(tmp_path: Path, *rows: dict[str, Any]) -> Path:
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def plain(**changes: Any) -> dict[str, Any]:
+    data = good_data(images=[], **changes)
+    for step in data["checklist"]:
+        step["images"] = []
+    return data
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False)])
+def test_pages_are_clean_and_as_wide_as_the_window(full: Team, visit: Any, width: int, dark: bool) -> None:
+    visitor = visit(full.admin, width=width, dark=dark)
+    for path in PAGES:
+        page = visitor.open(path)
+        assert visitor.axe() == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    assert visitor.unexpected_errors() == []
+
+
+def test_empty_pages_are_clean(transactional_db: Any, visit: Any) -> None:
+    team = make_team()
+    for person in (team.admin, team.stranger):
+        visitor = visit(person)
+        for path in ["/"] + (["/b/bench/", "/b/bench/items/"] if person is team.admin else []):
+            visitor.open(path)
+            assert visitor.axe() == [], path
+        assert visitor.unexpected_errors() == []
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_list_is_filtered_paged_and_freed_again(full: Team, visit: Any, script: bool) -> None:
+    visitor = visit(full.ann, java_script_enabled=script)
+    page = visitor.open("/b/bench/items/")
+    rows = page.locator("table.wb-items tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("link", name="Next").click()
+    expect(rows).to_have_count(3)
+    page.get_by_role("link", name="Previous").click()
+    expect(rows).to_have_count(50)
+    page.locator("summary", has_text="Filter").click()
+    page.get_by_label("Locked").check()
+    page.get_by_label("Returned").check()
+    page.get_by_label("A gate is").select_option("open")
+    page.get_by_role("button", name="Show these").click()
+    expect(rows).to_have_count(4)
+    page.get_by_role("link", name="Remove filter State: Locked").click()
+    expect(rows).to_have_count(2)
+    page.get_by_label("Question, answer, entity, source, #number or id").fill("ferry 1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("“ferry 1”")).to_be_visible()
+    expect(page.get_by_role("link", name="Remove filter State: Returned")).to_be_visible()
+    page.get_by_role("link", name="Clear").click()
+    expect(rows).to_have_count(50)
+    page.get_by_role("link", name="Steps", exact=True).click()
+    expect(page.locator("th[aria-sort=descending]")).to_contain_text("Steps")
+
+
+def test_filter_menu_is_clean_when_open(full: Team, visit: Any) -> None:
+    for width in (1280, 400):
+        visitor = visit(full.ann, width=width)
+        page = visitor.open("/b/bench/items/")
+        page.locator("summary", has_text="Filter").click()
+        expect(page.get_by_role("button", name="Show these")).to_be_visible()
+        assert visitor.axe() == []
+        box = page.locator(".wb-filterbar .wb-menu-b").bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
+
+
+def test_import_is_checked_and_then_done_without_choosing_the_file_again(
+    full: Team, visit: Any, tmp_path: Path
+) -> None:
+    visitor = visit(full.admin)
+    page = visitor.open("/b/bench/items/import/")
+    page.get_by_label("File of items").set_input_files(file_of(tmp_path, plain(id="a"), plain(id="b", template="odd")))
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.get_by_text("Nothing was imported: 1 problem.")).to_be_visible()
+    expect(page.get_by_text("row 2, template")).to_be_visible()
+    assert visitor.axe() == []
+    page.get_by_label("File of items").set_input_files(file_of(tmp_path, plain(id="a"), plain(id="b")))
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.get_by_text("Importing makes 2 new items")).to_be_visible()
+    assert Item.objects.count() == 53
+    page.get_by_role("button", name="Import these rows").click()
+    page.wait_for_url("**/b/bench/items/")
+    expect(page.get_by_text("2 items were imported.")).to_be_visible()
+    assert Item.objects.count() == 55
+    assert visitor.unexpected_errors() == []
+
+
+def test_import_without_script_asks_for_the_file_again(full: Team, visit: Any, tmp_path: Path) -> None:
+    page = visit(full.admin, java_script_enabled=False).open("/b/bench/items/import/")
+    file = file_of(tmp_path, plain(id="a"))
+    page.get_by_label("File of items").set_input_files(file)
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.get_by_text("Choose the file again before importing.")).to_be_visible()
+    page.get_by_label("File of items").set_input_files(file)
+    page.get_by_role("button", name="Import these rows").click()
+    expect(page.get_by_text("1 item was imported.")).to_be_visible()
+
+
+def test_settings_add_a_member_and_ask_before_removing(full: Team, visit: Any) -> None:
+    visitor = visit(full.admin)
+    page = visitor.open("/b/bench/settings/")
+    page.get_by_label("User name").fill("bench-stranger")
+    page.get_by_label("Role", exact=True).select_option("2")
+    page.get_by_role("button", name="Add member").click()
+    expect(page.get_by_text("bench-stranger is a member now.")).to_be_visible()
+    page.get_by_role("button", name="Remove bench-stranger").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Remove bench-stranger")).to_be_visible()
+    page.get_by_role("button", name="Remove bench-stranger").click()
+    page.locator("#confirm").get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("bench-stranger is no longer a member.")).to_be_visible()
+    page.get_by_label("Name", exact=True).first.fill("Winter set")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Winter set, Paper: strict")).to_be_visible()
+    assert Benchmark.objects.get().name == "Winter set"
+    assert visitor.unexpected_errors() == []
+
+
+def test_help_is_reached_from_the_bar_and_leads_on(full: Team, visit: Any) -> None:
+    page = visit(full.ann).open("/b/bench/")
+    page.get_by_role("link", name="Guide").click()
+    page.get_by_role("navigation", name="Contents").get_by_role("link", name="Items").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Items")
+    page.locator("article").get_by_role("link", name="lhdr import_items").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Commands")
