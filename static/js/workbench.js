@@ -180,7 +180,7 @@
     const stops = $$("[data-stop]", bench).filter((stop) => stop.getClientRects().length);
     const focused = document.activeElement?.closest?.("[data-stop]");
     let at = stops.indexOf(focused);
-    if (at < 0) at = stops.findIndex((stop) => stop.id === inView) - (by > 0 ? 1 : 0);
+    if (at < 0) at = stops.findIndex((stop) => stop.id === inView);
     const stop = stops[Math.min(Math.max(at + by, 0), stops.length - 1)];
     stop?.focus({ preventScroll: true });
     stop?.scrollIntoView({ block: "start" });
