@@ -1,4 +1,4 @@
-"""Benchmarks, people's roles in them, and items. `Item.document` is the item; the rest is derived from it or history."""
+"""Benchmarks, roles in them, and items. `Item.document` is the item; the rest is derived from it or history."""
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
