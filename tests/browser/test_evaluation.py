@@ -1,0 +1,205 @@
+"""Launching, watching and reading a run in a real browser: clean for axe in light and dark, alive without reload, and
+readable without script.
+"""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from evaluation.models import Response, Run, Verdict
+from lhdr_site.endpoints.demo_server import DemoServer
+from tests.evaluation.setting import Setting, make_setting, work_through
+
+VECTOR = [1, 1, 0, 1, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def demo_server() -> Iterator[DemoServer]:
+    server = DemoServer()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def setting(transactional_db: Any, demo_server: DemoServer) -> Setting:
+    return make_setting(demo_server, 4)
+
+
+@pytest.fixture
+def full(setting: Setting) -> Setting:
+    """Runs in three states: 1 finished with every kind of outcome and two judges, 2 failed, 3 queued."""
+    second = setting.new_judge(name="Second judge")
+    run = work_through(setting.launch(judges=[setting.judge, second]))
+    rows = list(run.responses.order_by("release_item__position"))
+    Verdict.objects.filter(response=rows[0]).update(answer_correct=True, vector=VECTOR)
+    Verdict.objects.filter(response=rows[0], judge=second).update(vector=[1] * 10)
+    Verdict.objects.filter(response=rows[1]).update(answer_correct=None, vector=None, unparseable="vector missing")
+    Response.objects.filter(pk=rows[2].pk).update(
+        truncated=True,
+        text="# A head\n\n- one\n- two `code`\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nhttps://example.org/x",
+        thinking="Let me see.",
+        citations=[{"url": "https://example.org/page", "title": "A page"}],
+    )
+    work_through(setting.launch(system=setting.misbehaving("refused")))
+    setting.launch(system=setting.new_system(name="Waiting", family="Other"))
+    return setting
+
+
+def pages(setting: Setting) -> list[str]:
+    rows = list(Run.objects.get(number=1).responses.order_by("release_item__position").values_list("pk", flat=True))
+    failed = Run.objects.get(number=2).responses.order_by("pk")[0].pk
+    return [
+        "/b/bench/systems/",
+        "/b/bench/systems/new/",
+        "/b/bench/judges/",
+        "/b/bench/judges/new/",
+        "/b/bench/runs/",
+        "/b/bench/runs/new/",
+        *(f"/b/bench/runs/{number}/" for number in (1, 2, 3)),
+        "/b/bench/runs/1/?view=table",
+        "/b/bench/runs/3/cancel/",
+        "/b/bench/runs/1/judge/",
+        *(f"/b/bench/runs/1/responses/{pk}/" for pk in rows[:3]),
+        f"/b/bench/runs/1/responses/{rows[0]}/?tab=attempts&output=prompt",
+        f"/b/bench/runs/1/responses/{rows[0]}/?tab=request",
+        f"/b/bench/runs/1/responses/{rows[0]}/?tab=raw",
+        f"/b/bench/runs/2/responses/{failed}/",
+        "/b/bench/results/",
+        "/b/bench/results/?view=flat&sort=OA",
+        "/b/bench/results/?condition=without_image",
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pages_are_clean_for_axe_and_the_console(visit: Any, full: Setting, dark: bool) -> None:
+    visitor = visit(full.team.admin, dark=dark)
+    blind = visitor.open(pages(full)[12])
+    expect(blind.get_by_role("heading", name="Your verdict")).to_be_visible()
+    assert visitor.axe() == []
+    blind.get_by_role("button", name="in the whole run").click()
+    wrong = []
+    for path in pages(full):
+        visitor.open(path)
+        wrong += [f"{path}: {finding}" for finding in visitor.axe()]
+    assert wrong == []
+    assert visitor.unexpected_errors() == []
+
+
+def test_pages_fit_a_phone(visit: Any, full: Setting) -> None:
+    visitor = visit(full.team.ann, width=400)
+    wide = []
+    for path in pages(full):
+        if "/new/" in path or "/cancel/" in path or "/judge/" in path:
+            continue
+        page = visitor.open(path)
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wide.append(path)
+    assert wide == []
+
+
+def test_run_is_launched_watched_and_cancelled(visit: Any, setting: Setting) -> None:
+    visitor = visit(setting.team.admin)
+    page = visitor.open("/b/bench/runs/")
+    page.get_by_role("link", name="Launch a run").first.click()
+    page.get_by_label("Release").select_option(label="r1, 4 items (not audited)")
+    page.get_by_label("System").select_option(index=1)
+    page.get_by_role("checkbox").first.check()
+    page.get_by_role("button", name="Launch").click()
+    expect(page.get_by_text("Release r1 is not audited")).to_be_visible()
+    page.get_by_role("button", name="Launch anyway").click()
+    page.wait_for_url("**/runs/1/")
+    expect(page.get_by_text("0 of 4 items done")).to_be_visible()
+
+    # One response comes in, as a worker would write it: the page shows it without a reload.
+    page.evaluate("window.kept = true")
+    run = Run.objects.get()
+    first = run.responses.order_by("pk")[0]
+    Run.objects.filter(pk=run.pk).update(state="queued")
+    Response.objects.filter(pk=first.pk).update(status="completed", text="It is 1588.")
+    expect(page.get_by_text("1 of 4 items done")).to_be_visible()
+    assert page.evaluate("window.kept") is True
+
+    page.get_by_role("link", name="Cancel run").click()
+    page.get_by_role("button", name="Cancel it for good").click()
+    page.wait_for_url("**/runs/1/")
+    expect(page.get_by_text("Cancelled. What was answered and judged stays.")).to_be_visible()
+    assert Run.objects.get().state == "cancelled"
+    assert visitor.unexpected_errors() == []
+
+
+def test_run_page_changes_its_buttons_when_the_run_ends(visit: Any, setting: Setting) -> None:
+    run = setting.launch()
+    page = visit(setting.team.admin).open("/b/bench/runs/1/")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    work_through(run)
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    expect(page.get_by_text("4 of 4 items done")).to_be_visible()
+
+
+def test_preset_fills_the_extra_fields_and_a_wrong_one_is_shown_beside_it(visit: Any, setting: Setting) -> None:
+    page = visit(setting.team.admin).open("/b/bench/systems/new/")
+    page.get_by_role("button", name="Web search of OpenAI").click()
+    field = page.get_by_label("Extra request fields")
+    expect(field).to_have_value('{"tools": [{"type": "web_search"}]}')
+    field.fill("{")
+    for label, text in (("Name", "Northlight"), ("Vendor family", "North"), ("Model id", "northlight-2")):
+        page.get_by_label(label).fill(text)
+    page.get_by_label("Group").select_option(index=1)
+    page.get_by_label("Endpoint").select_option(index=1)
+    page.get_by_role("button", name="Make the system").click()
+    expect(page.get_by_text("This is no JSON")).to_be_visible()
+    expect(field).to_have_value("{")
+    expect(page.get_by_label("Name")).to_have_value("Northlight")
+    field.fill('{"temperature": 0}')
+    page.get_by_role("button", name="Make the system").click()
+    expect(page.get_by_role("cell", name='{"temperature": 0}')).to_be_visible()
+
+
+def test_auditor_marks_blind_with_the_keyboard_and_then_sees_the_others(visit: Any, full: Setting) -> None:
+    response = Run.objects.get(number=1).responses.order_by("release_item__position")[0]
+    visitor = visit(full.team.aud)
+    page = visitor.open(f"/b/bench/runs/1/responses/{response.pk}/")
+    expect(page.get_by_text("0 of 11 marked")).to_be_visible()
+    assert "Right answer" not in page.content()
+    for key in "yyynyyyyyyy":
+        page.keyboard.press(key)
+    expect(page.get_by_text("11 of 11 marked")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Judges side by side")).to_be_visible()
+    expect(page.get_by_text("blind, before the others were shown")).to_be_visible()
+    verdict = Verdict.objects.get(judge__person=full.team.aud)
+    assert (verdict.blind, verdict.answer_correct, verdict.vector) == (True, True, VECTOR)
+    assert visitor.unexpected_errors() == []
+
+
+def test_drawn_step_leads_to_its_row_and_keys_lead_on(visit: Any, full: Setting) -> None:
+    rows = list(Run.objects.get(number=1).responses.order_by("release_item__position"))
+    page = visit(full.team.ann).open(f"/b/bench/runs/1/responses/{rows[0].pk}/")
+    page.locator('svg a[data-key="c3"]').click()
+    assert page.url.endswith("#step-c3")
+    expect(page.locator("#step-c3")).to_contain_text("Missing")
+    page.keyboard.press("j")
+    page.wait_for_url(f"**/responses/{rows[1].pk}/")
+    expect(page.get_by_text("The verdict cannot be read:")).to_be_visible()
+
+
+def test_everything_is_read_and_decided_without_script(visit: Any, full: Setting) -> None:
+    response = Run.objects.get(number=1).responses.order_by("release_item__position")[0]
+    # The log-in needs no script either.
+    visitor = visit(full.team.aud, java_script_enabled=False)
+    page = visitor.open("/b/bench/runs/3/")
+    expect(page.get_by_role("link", name="Reload")).to_be_visible()
+    page = visitor.open(f"/b/bench/runs/1/responses/{response.pk}/")
+    page.locator('#mark-answer label:has([value="fail"])').click()
+    for number in range(1, 11):
+        page.locator(f'#mark-{number} label:has([value="no"])').click()
+    page.get_by_role("button", name="Give verdict").click()
+    expect(page.get_by_role("heading", name="Judges side by side")).to_be_visible()
+    assert Verdict.objects.get(judge__person=full.team.aud).vector == [0] * 10
+    visitor.open("/b/bench/results/")
+    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
