@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, Q, QuerySet, TextField, Value
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce, TruncWeek
 from django.db.models.lookups import Exact
@@ -182,24 +182,25 @@ def gates_shown(item: Item) -> dict[str, str]:
     return {str(gate): str(gate_status(item.gates.get(gate), gate, item.section_hashes)) for gate in Gate}
 
 
-def with_gates(items: Sequence[Item]) -> Sequence[Item]:
-    """The items, each with `gates_shown`, for a template."""
-    for item in items:
-        item.gates_shown = gates_shown(item)  # type: ignore[attr-defined]
-    return items
-
-
 def tab_counts(benchmark: Benchmark, user: Any) -> dict[str, int]:
-    """How many items each view of the list holds, in one query."""
+    """How many items each view of the list holds: one query, each count from an index and not from the wide rows."""
     since = timezone.now() - dt.timedelta(days=RECENT_DAYS)
-    return Item.objects.filter(benchmark=benchmark).aggregate(
-        all=Count("pk"),
-        recent=Count("pk", filter=Q(updated__gte=since)),
-        mine=Count("pk", filter=Q(author=user)),
-        audit=Count("pk", filter=Q(state__in=[str(s) for s in IN_AUDIT])),
-        errors=Count("pk", filter=Q(errors__gt=0)),
-        locked=Count("pk", filter=Q(state=State.LOCKED)),
+    views = {
+        "all": Q(),
+        "recent": Q(updated__gte=since),
+        "mine": Q(author=user),
+        "audit": Q(state__in=[str(s) for s in IN_AUDIT]),
+        "locked": Q(state=State.LOCKED),
+    }
+    return (
+        Benchmark.objects.filter(pk=benchmark.pk).values(**{name: _count(view) for name, view in views.items()}).get()
     )
+
+
+def _count(narrowed: Q) -> Coalesce:
+    """The number of a benchmark's items that pass, as a column of a query of benchmarks."""
+    items = Item.objects.filter(narrowed, benchmark=OuterRef("pk")).order_by().values("benchmark")
+    return Coalesce(Subquery(items.annotate(n=Count("*")).values("n")), 0)
 
 
 def authors_of(benchmark: Benchmark) -> QuerySet[Any]:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from annotation import listing
 from annotation.activity import worded
 from annotation.benchmarks import get_benchmark_for, my_benchmarks, role_of
+from annotation.models import Membership
 from annotation.states import IN_AUDIT, Role, State
 from lhdr_site.shared.markdown import render_markdown
 
@@ -26,7 +27,18 @@ def _work(user: Any, benchmarks: list[Any]) -> dict[str, Any]:
 def home(request: HttpRequest) -> HttpResponse:
     benchmarks = list(my_benchmarks(request.user))
     states = listing.states_of(benchmarks)
-    rows = [{"benchmark": b, "states": states[b.pk], "total": sum(states[b.pk].values())} for b in benchmarks]
+    roles = dict(Membership.objects.filter(user=request.user).values_list("benchmark", "role"))  # type: ignore[misc]
+    rows = [
+        {
+            "benchmark": b,
+            "states": states[b.pk],
+            "total": sum(states[b.pk].values()),
+            "waiting": sum(states[b.pk][state] for state in IN_AUDIT),
+            "role": Role(roles[b.pk]),
+            "may_audit": roles[b.pk] >= Role.AUDITOR,
+        }
+        for b in benchmarks
+    ]
     return render(request, "annotation/home.html", {"benchmarks": rows, **_work(request.user, benchmarks)})
 
 

@@ -193,3 +193,10 @@ def test_help_of_another_name_does_not_exist(team: Team, name: str) -> None:
 def test_pages_without_log_in_lead_to_it(team: Team, path: str) -> None:
     reply = Client().get(path)
     assert reply.status_code == 302 and reply["Location"].startswith("/login/")
+
+
+@pytest.mark.parametrize(("who", "shown"), [("ann", False), ("aud", True), ("core", True)])
+def test_home_leads_those_who_audit_to_the_queue(team: Team, who: str, shown: bool) -> None:
+    put(team.item(), state=State.SUBMITTED)
+    text = team.client(who).get("/").content.decode()
+    assert ("Audit queue (1 in audit)" in text) is shown

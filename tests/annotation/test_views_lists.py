@@ -227,3 +227,14 @@ def test_tab_counts_of_another_benchmark_are_not_counted(team: Team) -> None:
     other.item(author=team.ann)
     counts = listing.tab_counts(team.benchmark, team.ann)
     assert (counts["all"], counts["mine"], counts["recent"], counts["locked"]) == (1, 1, 1, 0)
+
+
+def test_item_list_asked_for_a_character_that_cannot_be_stored_says_so(team: Team) -> None:
+    reply = team.client("ann").get("/b/bench/items/?q=a%00b")
+    assert reply.status_code == 400 and "cannot be stored" in reply.content.decode()
+
+
+def test_item_list_asked_for_too_long_a_text_leaves_it_out(team: Team) -> None:
+    team.item()
+    reply = team.client("ann").get("/b/bench/items/", {"q": "x" * 201})
+    assert reply.status_code == 200 and "left out: Search" in reply.content.decode()
