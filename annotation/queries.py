@@ -22,6 +22,9 @@ from .steps import find, finding_json
 
 CHECKS = registry()
 PAGE_ORDER = ("question", "images", "design", "graph", "checklist", "sources", "metadata")
+# Saving a section changes what these others show or are found to lack; unlinking may change any.
+AFFECTED = {"question": ("sources",), "graph": ("question", "checklist", "sources"),
+            "checklist": ("graph", "sources", "metadata")}  # fmt: skip
 ELEMENT_WORD = {"nodes": "node", "relations": "relation", "checklist": "step", "sources": "source", "images": "image"}
 
 

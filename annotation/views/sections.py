@@ -8,13 +8,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import actions
+from annotation import actions, steps
 from annotation.benchmarks import get_item_for
+from annotation.diff import Conflict as Clash
 from annotation.diff import diff_documents, merge_section
 from annotation.document import Document, DocumentError, read_document
 from annotation.forms.sections import SectionForm, add_problems, form_of, form_of_post, read_section, refuse_problems
 from annotation.models import Item
-from annotation.queries import ItemPage, item_page, section_base, used_anchors
+from annotation.queries import AFFECTED, ItemPage, item_page, section_base, used_anchors
 from lhdr_site.shared.errors import DomainError, Invalid
 from lhdr_site.shared.markdown import render_markdown
 
@@ -58,9 +59,12 @@ def section_reply(
     request: Request, item: Item, section: str, problems: list[dict[str, str]] | None = None
 ) -> HttpResponse:
     """The saved section, with every other part of the page that it may have changed; `problems` stand in it."""
+    steps.check_item(item.pk)  # now, as the reply shows the findings; the worker then has nothing left to do
     item = get_item_for(request.user, item.benchmark.slug, item.number)
     page = item_page(item, request.user)
+    others = page.order if request.POST.get("unlink_removed") else AFFECTED.get(section, ())
     context: dict[str, Any] = {"page": page, "section": section, "problems": problems or [], "saved": True}
+    context["others"] = [name for name in others if name != section]
     status = 422 if problems else 200
     if not request.htmx:
         if problems:
@@ -113,14 +117,7 @@ def _conflict(
     theirs, now = page.document, item.section_hashes[section]
     yours = theirs.with_section(section, conflict.details["yours"])
     base = section_base(item, section, base_hash)
-    merged: Document | None = None
-    clashes: list[Any] = []
-    if base is not None:
-        mine = base.with_section(section, conflict.details["yours"])
-        try:
-            merged, clashes = merge_section(base, mine, theirs, section)
-        except DocumentError:
-            merged = None
+    merged, clashes = _merge(base, yours, theirs, section) if base is not None else (None, [])
     form = form_of_post(request.POST, theirs, section, now)
     if merged is not None:
         message = form.message
@@ -139,6 +136,28 @@ def _conflict(
         ],
     }
     return _form(request, page, form, status=409, conflict=context)
+
+
+def _merge(base: Document, yours: Document, theirs: Document, section: str) -> tuple[Document | None, list[Clash]]:
+    """Both changes in one, your side where they clash; None where that cannot be told apart. With the clashes."""
+    mine = base.with_section(section, yours.section(section))
+    try:
+        merged, clashes = merge_section(base, mine, theirs, section)
+        if not clashes:
+            return merged, []
+        # From a base that already has their side of each clash, only yours is a change there.
+        content = base.section(section)
+        for clash in clashes:
+            place, *rest = clash.path.split(".")
+            if clash.field in ("", "order") or len(rest) not in (0, 2):
+                return None, clashes
+            owner = next((e for e in content[place] if e.get("key") == rest[0]), None) if rest else content
+            if owner is None:
+                return None, clashes
+            owner[rest[1] if rest else place] = clash.theirs
+        return merge_section(base.with_section(section, content), mine, theirs, section)[0], clashes
+    except DocumentError:
+        return None, []
 
 
 def _form(

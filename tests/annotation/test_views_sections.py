@@ -337,12 +337,35 @@ def test_conflict_in_different_rows_is_merged_in_the_form(team: Team) -> None:
 
 def test_conflict_in_one_field_shows_both_and_keeps_mine_in_the_form(team: Team) -> None:
     item, client, html = conflict(team, "question", {"question": "Their words?"}, {"question": "My words?"})
-    assert "Their" in html and "<del>" in html and "Both of you changed" in html
+    assert "Their" in html and "<del>" in html and "both of you changed" in html
     kept = form_fields(html)
     assert kept["question"] == "My words?"
     assert client.post(url(item, "question/"), kept).status_code == 302
     assert content(item, "question")["question"] == "My words?"
     assert [r.author for r in item.revisions.order_by("number")] == [team.ann, team.ann2, team.ann]
+
+
+def test_conflict_in_some_fields_keeps_mine_there_and_theirs_elsewhere(team: Team) -> None:
+    _item, _client, html = conflict(
+        team,
+        "checklist",
+        {"checklist-2-conclusion": "Theirs in 2.", "checklist-4-conclusion": "Theirs in 4."},
+        {"checklist-4-conclusion": "Mine in 4.", "checklist-6-conclusion": "Mine in 6."},
+    )
+    kept = form_fields(html)
+    assert [kept[f"checklist-{n}-conclusion"] for n in (2, 4, 6)] == ["Theirs in 2.", "Mine in 4.", "Mine in 6."]
+
+
+def test_conflict_over_a_removed_row_keeps_all_of_mine(team: Team) -> None:
+    _item, _client, html = conflict(
+        team,
+        "question",
+        {"rivals-1-remove": "1", "question": "Theirs?"},
+        {"rivals-1-excluded_by": "Mine.", "answer": "Mine"},
+    )
+    kept = form_fields(html)
+    assert (kept["rivals-1-excluded_by"], kept["answer"]) == ("Mine.", "Mine")
+    assert "Rival" in html
 
 
 def test_conflict_with_broken_rows_is_422_first_and_keeps_the_text(team: Team) -> None:
