@@ -201,8 +201,9 @@ def test_gate_that_failed_at_the_present_content_is_failed_whatever_the_others_s
 
 
 def test_gate_whose_criteria_saw_different_content_is_stale_for_both() -> None:
-    entries = gate_entries([result("chain", at(1)), result("minimal", at(2), revision=2)])
-    for present in (at(1), at(2)):
+    edited = {**at(1), "graph": "edited"}
+    entries = gate_entries([result("chain", at(1)), result("minimal", edited, revision=2)])
+    for present in (at(1), edited):
         assert gate_status(entries["irreducibility"], Gate.IRREDUCIBILITY, present) is GateStatus.STALE
 
 
