@@ -248,13 +248,11 @@ class ItemList(APIView):
         except DocumentError as error:
             problems = [{"path": p.path, "message": p.message} for p in error.problems]
             raise Invalid(str(error), problems=problems) from error
-        taken = Conflict(_("An item with this id exists already; leave the id out, or change it."), code="id_taken")
-        if Item.objects.filter(uid=document.id).exists():
-            raise taken
         try:
             item = actions.create_item(benchmark, actor=_actor(request), document=document)
-        except IntegrityError as error:  # the same id came in twice at once
-            raise taken from error
+        except IntegrityError as error:  # the only thing that can clash is the id
+            text = _("An item with this id exists already; leave the id out, or change it.")
+            raise Conflict(text, code="id_taken") from error
         item = get_item_for(_actor(request), slug, item.number)
         url = reverse("api-item", args=[slug, item.number])
         return Response(_whole(item, request.user, slug), status=201, headers={"Location": url})

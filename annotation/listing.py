@@ -192,9 +192,9 @@ def tab_counts(benchmark: Benchmark, user: Any) -> dict[str, int]:
         "audit": Q(state__in=[str(s) for s in IN_AUDIT]),
         "locked": Q(state=State.LOCKED),
     }
-    return (
-        Benchmark.objects.filter(pk=benchmark.pk).values(**{name: _count(view) for name, view in views.items()}).get()
-    )
+    columns: dict[str, Any] = {name: _count(view) for name, view in views.items()}
+    counts: Any = Benchmark.objects.filter(pk=benchmark.pk).values(**columns).get()
+    return dict(counts)
 
 
 def _count(narrowed: Q) -> Coalesce:

@@ -152,7 +152,7 @@ def test_has_gate_in_sql_agrees_with_gate_status_in_python(team: Team) -> None:
         elif kind == "hashless":
             del entry["hashes"]  # type: ignore[union-attr]
         # The other gates are all passed, so that only this one decides.
-        gates = {str(g): {"status": "passed", "hashes": dict(plain)} for g in Gate}
+        gates: dict[str, Any] = {str(g): {"status": "passed", "hashes": dict(plain)} for g in Gate}
         if kind == "none":
             entry = None
             del gates[str(gate)]

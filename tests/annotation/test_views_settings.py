@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from annotation import benchmark_actions
 from annotation.models import Benchmark, Category, ItemEvent, Membership, OperationTag
 from annotation.states import Role
 from lhdr_site.endpoints.models import Endpoint
+from lhdr_site.shared.errors import NotAllowed
 from tests.factories import Team, make_user
 
 SETTINGS = "/b/bench/settings/"
@@ -202,3 +204,22 @@ def test_benchmark_create_with_a_bad_field_says_why(team: Team, data: dict[str, 
     reply = team.client("root").post("/benchmarks/new/", data)
     assert reply.status_code == 422 and words in reply.content.decode()
     assert Benchmark.objects.count() == 1
+
+
+@pytest.mark.parametrize("who", ["ann", "core", "stranger"])
+def test_writes_to_what_belongs_to_a_benchmark_ask_who_does_it(team: Team, who: str) -> None:
+    actor, label = getattr(team, who), Category.objects.get(slug="media")
+    endpoint = Endpoint.objects.create(name="One", base_url="https://one.example/v1")
+    writes = [
+        lambda: benchmark_actions.set_endpoints(team.benchmark, [endpoint], actor=actor),
+        lambda: benchmark_actions.add_label(team.benchmark, Category, "x", "X", actor=actor),
+        lambda: benchmark_actions.change_label(label, "Changed", 3, actor=actor),
+        lambda: benchmark_actions.rename_benchmark(team.benchmark, "Changed", "paper", actor=actor),
+    ]
+    events = ItemEvent.objects.count()
+    for write in writes:
+        with pytest.raises(NotAllowed):
+            write()
+    label.refresh_from_db()
+    assert (label.name, Category.objects.count(), team.benchmark.endpoints.count()) == ("Media", 8, 0)
+    assert Benchmark.objects.get().name == "Benchmark bench" and ItemEvent.objects.count() == events
