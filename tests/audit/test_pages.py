@@ -119,6 +119,14 @@ def test_criterion_posted_by_htmx_renews_itself_and_what_passing_waits_for(team:
     assert 'id="audit-decide" hx-swap-oob="true"' in text and 'id="audit-gates"' in text
 
 
+def test_criterion_posted_beside_the_item_renews_only_what_stands_there(team: Team, secondary: Item) -> None:
+    data = criterion(secondary, beside="1")
+    answered = team.client("aud").post(url("criterion-record", secondary, "chain"), data, **HTMX)
+    assert b'id="audit-decide"' in answered.content
+    for elsewhere in (b"audit-gates", b"outline-ticks", b"support-ticks", b'href="#seen"'):
+        assert elsewhere not in answered.content
+
+
 @pytest.mark.parametrize("htmx", [False, True])
 @pytest.mark.parametrize(
     ("changes", "status", "said"),
