@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -148,9 +149,11 @@ def money(amount: Decimal | float | None, digits: int = 2) -> str:
 
 @register.filter
 def duration(span: timedelta | None) -> str:
-    """Rounded words for a length of time: 40 s, 2 min 18 s, 1 h 5 min. None is a dash."""
+    """Rounded words for a length of time: 0.4 s, 40 s, 2 min 18 s, 1 h 5 min. None is a dash."""
     if span is None:
         return "–"
+    if span < timedelta(seconds=9.95):
+        return _("%(s)s s") % {"s": number_format(Decimal(f"{span.total_seconds():.1f}"), 1)}
     seconds = round(span.total_seconds())
     if seconds < 60:
         return _("%(s)d s") % {"s": seconds}

@@ -1,6 +1,23 @@
+// A run that is watched: says once when the server does not answer, instead of every two seconds.
 // A person's own verdict: how many marks are set, and the next unmarked step after each mark.
 (() => {
   "use strict";
+
+  const isWatching = (event) => event.detail.elt?.id === "run-progress" || event.detail.target?.id === "run-progress";
+  function unheard(event) {
+    event.stopPropagation();
+    const note = document.querySelector("[data-stale]");
+    if (note) note.hidden = false;
+  }
+  for (const kind of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+    document.addEventListener(kind, (event) => { if (isWatching(event)) unheard(event); }, true);
+  }
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    // a whole page in place of the part is the log-in page
+    if (!isWatching(event) || !/^\s*<!doctype/i.test(event.detail.xhr.responseText)) return;
+    event.detail.shouldSwap = false;
+    unheard(event);
+  }, true);
 
   const form = document.querySelector("form[data-marks]");
   if (!form) return;

@@ -141,6 +141,23 @@ def test_run_page_changes_its_buttons_when_the_run_ends(visit: Any, setting: Set
     expect(page.get_by_text("4 of 4 items done")).to_be_visible()
 
 
+def test_run_page_says_once_that_the_server_does_not_answer(visit: Any, setting: Setting) -> None:
+    setting.launch()
+    visitor = visit(setting.team.ann)
+    page = visitor.open("/b/bench/runs/1/")
+    note = page.get_by_text("The server does not answer this page")
+    expect(note).to_be_hidden()
+    page.route("**/progress/**", lambda route: route.abort())
+    expect(note).to_be_visible()
+    page.wait_for_timeout(2500)  # the next try fails as well
+    assert page.locator("#toasts .wb-note").count() == 0
+    page.unroute("**/progress/**")
+    expect(note).to_be_hidden()
+    visitor.context.clear_cookies()
+    expect(note).to_be_visible()
+    assert page.locator("#toasts .wb-note").count() == 0
+
+
 def test_preset_fills_the_extra_fields_and_a_wrong_one_is_shown_beside_it(visit: Any, setting: Setting) -> None:
     page = visit(setting.team.admin).open("/b/bench/systems/new/")
     page.get_by_role("button", name="Web search of OpenAI").click()
