@@ -302,20 +302,15 @@ def _exchange(
         redirect=False,
         preload_content=False,
     )
-    whole = False
     try:
         kind = response.headers.get("Content-Type", "")
         retry_after = parse_retry_after(response.headers.get("Retry-After", ""))
-        data: bytes | dict[str, Any]
         if kind.startswith("text/event-stream") and response.status < 300:
-            data = _read_stream(response, target.read_timeout)
-        else:
-            data = b"".join(_chunks(response))
-            whole = True
-        return response.status, kind, retry_after, data
+            return response.status, kind, retry_after, _read_stream(response, target.read_timeout)
+        return response.status, kind, retry_after, b"".join(_chunks(response))
     finally:
-        # a connection that still has something to say is of no use to the next call
-        response.release_conn() if whole else response.close()
+        # Read to its end, the connection is back in the pool already; else it is of no use to the next call.
+        response.close()
 
 
 def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
@@ -326,8 +321,6 @@ def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
             limit = MAX_REPLY_BYTES // 2**20
             raise CallError(ErrorKind.INVALID_BODY, f"The reply is larger than {limit} MB; it was not read to its end.")
         yield chunk
-    if getattr(response, "length_remaining", 0):
-        raise ConnectionError("short body")
 
 
 def _read_stream(response: urllib3.BaseHTTPResponse, longest_silence: float) -> dict[str, Any]:

@@ -280,7 +280,9 @@ class _Handler(BaseHTTPRequestHandler):
             said = _MESSAGES.get(behaviour, f"Demo of {behaviour}.")
             recorded = answer.status and answer.text and not wish.get("behaviour")
             error: dict[str, Any] = {"code": status, "message": answer.text if recorded else said}
-            if behaviour == "out_of_quota":
+            if behaviour in _MESSAGES:
+                error["metadata"] = {"reasons": ["policy"], "flagged_input": ""}
+            elif behaviour == "out_of_quota":
                 error = {"code": "insufficient_quota", "message": "You exceeded your current quota."}
             headers = {}
             if behaviour in ("rate_limited", "overloaded"):

@@ -167,6 +167,11 @@ def test_call_when_slow_is_ended_at_its_total_deadline(target):
     assert 0.9 < time.monotonic() - started < 2.5
 
 
+def test_call_when_a_stream_only_keeps_alive_counts_it_as_silence(target):
+    error = failure(replace(target, total_timeout=30), "keep_alive", stream=True)
+    assert error.kind is ErrorKind.TIMEOUT and "keep-alive" in error.message
+
+
 def test_call_when_nobody_listens_is_a_network_error(target):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -238,6 +238,17 @@ def test_run_stopped_by_permanent_errors_tries_them_again_when_resumed(db, demo_
     assert run.responses.filter(status="completed").count() == 5
 
 
+def test_errors_from_before_a_resume_do_not_stop_the_run_again(db, demo_server):
+    setting = make_setting(demo_server, 6)
+    demo_server.seen.clear()
+    setting.system = setting.misbehaving("auth")
+    run = work_through(setting.launch())
+    run = work_through(actions.resume_run(run, actor=setting.team.admin))
+    assert run.state == RunState.STOPPED
+    # five before and five after, not five and one
+    assert sum(response.attempts.count() for response in run.responses.all()) == 10
+
+
 def test_run_stopped_by_its_budget_needs_a_higher_one(setting):
     run = setting.launch(budget=Decimal("0.01"))
     type(run).objects.filter(pk=run.pk).update(spent=Decimal("0.02"))

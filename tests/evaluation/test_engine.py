@@ -150,10 +150,10 @@ def test_claims_never_exceed_the_calls_at_once_of_run_and_endpoint(setting):
 def test_claim_skips_an_endpoint_without_room_for_one_with_room(setting):
     run = setting.launch()
     other = Endpoint.objects.create(name="other", base_url=setting.endpoint.base_url, slots=1)
-    run.responses.filter(pk=first(run).pk).update(endpoint=other)
+    last = run.responses.order_by("-pk").first()
+    run.responses.filter(pk=last.pk).update(endpoint=other)
     Endpoint.objects.filter(pk=setting.endpoint.pk).update(slots=0)
-    run.responses.filter(pk=run.responses.order_by("-pk").first().pk).update(endpoint=other)
-    assert steps.claim_next(run.pk).pk == first(run).pk
+    assert steps.claim_next(run.pk).pk == last.pk
     assert steps.claim_next(run.pk) is None
 
 
@@ -205,29 +205,35 @@ def test_run_stops_when_the_known_costs_reach_the_budget(setting):
 # --- leases
 
 
-def test_late_writer_is_fenced_when_its_lease_was_taken_over(setting, monkeypatch):
-    """The call of the first holder ends after a second one took over: its result is dropped, its attempt kept."""
+@pytest.mark.parametrize("behaviour", ["ok", "html_502", "refused"])
+def test_late_writer_is_fenced_when_its_lease_was_taken_over(setting, monkeypatch, behaviour):
+    """The call of the first holder ends while a second one is at it: its result is dropped, its attempt kept."""
+    setting.system = setting.misbehaving(behaviour)
     run = setting.launch()
     response = first(run)
-    held = steps.claim(type(response), response.pk)
-    plain = steps.call
+    held, plain, second = steps.claim(type(response), response.pk), steps.call, []
 
     def slow(endpoint, body, **kwargs):
-        monkeypatch.setattr(steps, "call", plain)
         run.responses.filter(pk=response.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         steps.sweep()
-        assert steps.answer(response.pk), "somebody else does it meanwhile"
-        run.responses.filter(pk=response.pk).update(text="the second holder's")
+        second.append(steps.claim(type(response), response.pk))
         return plain(endpoint, body, **kwargs)
 
     monkeypatch.setattr(steps, "call", slow)
     steps._perform(held)
     response.refresh_from_db()
-    assert response.text == "the second holder's" and response.status == "completed"
-    assert response.verdicts.count() == 1
-    lost, kept = response.attempts.order_by("pk")
-    assert lost.ended and lost.http_status == 200, "what the late one brought is still on record"
-    assert lost.owner != kept.owner
+    assert (response.status, response.owner, response.text) == ("running", second[0].owner, "")
+    assert response.verdicts.count() == 0
+    late = response.attempts.get()
+    assert late.ended and late.http_status, "what the late one brought is still on record"
+    # the second one writes
+    setting.system.extra_body = {}
+    setting.system.save()
+    steps._plans.clear()
+    monkeypatch.setattr(steps, "call", plain)
+    steps._perform(second[0])
+    response.refresh_from_db()
+    assert response.status == "completed" and response.verdicts.count() == 1
 
 
 def test_sweep_takes_back_work_of_dead_workers_only(setting):
@@ -283,6 +289,7 @@ def test_unparseable_verdict_is_asked_for_to_the_limit_and_then_kept_as_it_is(se
         assert (verdict.status, verdict.tries, verdict.attempts.count()) == ("completed", 2, 2)
         assert (verdict.answer_correct, verdict.vector, verdict.output) == (None, None, "I'd say yes.")
         assert "no verdict" in verdict.unparseable
+        assert all(a.error == f"unparseable: {verdict.unparseable}" for a in verdict.attempts.all())
 
 
 def test_judge_setting_cuts_long_responses_and_flags_the_verdict(setting):
