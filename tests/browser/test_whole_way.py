@@ -18,7 +18,7 @@ from lhdr_site.endpoints.demo_server import DemoServer
 from lhdr_site.endpoints.models import Endpoint
 from tests.documents import good_data
 from tests.factories import make_team
-from tests.flows.test_kill_worker import start, wait_until
+from tests.flows.processes import start, wait_until
 
 __all__ = ["start"]  # the fixture of worker processes
 
