@@ -1,5 +1,6 @@
 """Sections of an item: shown, opened for editing, saved. What cannot be saved comes back with all its text."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -8,11 +9,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import actions, steps
+from annotation import actions, graph, steps
 from annotation.benchmarks import get_item_for
 from annotation.diff import Conflict as Clash
 from annotation.diff import diff_documents, merge_section
 from annotation.document import Document, DocumentError, read_document
+from annotation.drawing import draw_checklist
 from annotation.forms.sections import SectionForm, add_problems, form_of, form_of_post, read_section, refuse_problems
 from annotation.models import Item
 from annotation.queries import AFFECTED, ItemPage, item_page, section_base, used_anchors
@@ -53,6 +55,24 @@ def section_edit(request: Request, slug: str, number: int, section: str) -> Http
 def markdown_preview(request: Request, slug: str, number: int) -> HttpResponse:
     get_item_for(request.user, slug, number)
     return HttpResponse(render_markdown(request.POST.get("design", "")))
+
+
+@require_POST
+def checklist_drawing(request: Request, slug: str, number: int) -> HttpResponse:
+    """The graph of the steps as they are typed, numbered like the rows of the form; or the circle in them."""
+    document = read_document(get_item_for(request.user, slug, number).document)
+    posted = read_section("checklist", request.POST, document)
+    try:
+        changed = document.with_section("checklist", posted.content)
+    except DocumentError:
+        return HttpResponse(status=204)  # half typed: the drawing before it stays
+    context: dict[str, Any] = {"cycle": graph.cycle_text(changed)}
+    if not context["cycle"]:
+        drawing = draw_checklist(changed)
+        rows = [place + 1 for place in posted.places["checklist"]]
+        nodes = (replace(n, number=row, label=str(row)) for n, row in zip(drawing.nodes, rows, strict=True))
+        context["drawing"] = replace(drawing, nodes=tuple(nodes))
+    return render(request, "annotation/_section_drawing.html", context)
 
 
 def section_reply(

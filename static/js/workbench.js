@@ -116,6 +116,34 @@
     changed(event.target);
   });
 
+  // ---------- picking prerequisites in the drawing: click into a step, then on the steps it needs ----------
+
+  let picked = null;
+  const keyOf = (row) => $("[data-key]", row).value;
+  function showPicked() {
+    for (const node of $$("[data-drawing] svg [data-key]")) {
+      node.classList.toggle("is-picked", Boolean(picked?.isConnected) && node.dataset.key === keyOf(picked));
+    }
+  }
+  bench.addEventListener("focusin", (event) => {
+    const row = event.target.closest?.("[data-rows=checklist] > [data-row]");
+    if (!row) return;
+    picked = row;
+    showPicked();
+  });
+  bench.addEventListener("click", (event) => {
+    const node = event.target.closest("[data-drawing] svg [data-key]");
+    if (!node || !picked?.isConnected || node.dataset.key === keyOf(picked)) return;
+    const other = rowsOf(picked.parentElement).find((row) => keyOf(row) === node.dataset.key);
+    const needs = $('input[name$="-prerequisites"]', picked);
+    if (!other || !needs) return;
+    const names = [$("[data-number]", other).textContent.trim(), node.dataset.key];
+    const there = needs.value.split(/[\s,;]+/).filter(Boolean);
+    const left = there.filter((name) => !names.includes(name));
+    needs.value = (left.length < there.length ? left : [...there, names[0]]).join(", ");
+    changed(needs);
+  });
+
   // ---------- keys while typing: the list offers what may follow what is there ----------
 
   bench.addEventListener("focusin", offerKeys);
@@ -296,6 +324,12 @@
   document.body.addEventListener("htmx:load", (event) => {
     const root = event.detail.elt;
     for (const section of root.matches("[data-section]") ? [root] : $$("[data-section]", root)) offerDraft(section);
+    const wrong = $("[data-section-form] [aria-invalid=true]", root);
+    if (wrong && !$("[role=alert]", root)) {
+      wrong.closest("details")?.setAttribute("open", "");
+      wrong.focus();
+    }
+    showPicked();
     look();
     follow();
   });

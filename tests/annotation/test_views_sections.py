@@ -96,6 +96,14 @@ def test_save_for_htmx_answers_with_the_card_and_the_parts_it_changes(team: Team
     ):
         assert part in html
     assert "<!DOCTYPE" not in html
+    assert "#graph:not(" not in html  # a question changes nothing there
+
+
+def test_save_that_unlinks_answers_with_every_section(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    fields = open_form(client, item, "sources") | {"sources-8-remove": "1", "unlink_removed": "lose"}
+    html = client.post(url(item, "sources/"), fields, **HTMX).content.decode()
+    assert html.count("outerHTML:#") == len(SECTIONS) - 1
 
 
 def test_save_with_a_used_key_makes_one_revision(team: Team) -> None:
@@ -141,8 +149,12 @@ def test_new_key_when_a_comment_names_it_is_passed_over(team: Team) -> None:
     actions.add_comment(item, "On a step that was removed", actor=team.aud, anchor="c11")
     fields = open_form(client, item, "checklist")
     assert fields["checklist-11-newkey"] == "c12"
-    client.post(url(item, "checklist/"), fields | {"checklist-11-conclusion": "New.", "checklist-11-newkey": "c11"})
-    assert content(item, "checklist")["checklist"][-1]["key"] == "c12"
+    # A form from before the comment: its new row was shown as c11, and another one names it so.
+    fields |= {"checklist-11-conclusion": "New.", "checklist-11-newkey": "c11"}
+    fields |= {"checklist-12-conclusion": "Next.", "checklist-12-newkey": "c12", "checklist-12-prerequisites": "c11"}
+    assert client.post(url(item, "checklist/"), fields).status_code == 302
+    added = content(item, "checklist")["checklist"][10:]
+    assert [(s["key"], s["prerequisites"]) for s in added] == [("c12", []), ("c13", ["c12"])]
 
 
 def test_new_node_can_be_linked_in_the_same_form(team: Team) -> None:
@@ -418,6 +430,20 @@ def test_draft_when_posted_to_the_form_comes_back_unsaved(team: Team) -> None:
     kept = form_fields(response.content.decode())
     assert (kept["checklist-12-conclusion"], kept["base_hash"]) == ("Typed yesterday", fields["base_hash"])
     assert 'data-guard="dirty"' in response.content.decode()
+    assert fresh(item).revision_number == 1
+
+
+def test_drawing_shows_the_steps_as_typed_with_the_numbers_of_their_rows(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    fields = open_form(client, item, "checklist") | {"checklist-1-remove": "1", "checklist-2-prerequisites": ""}
+    html = client.post(url(item, "checklist/drawing/"), fields, **HTMX).content.decode()
+    assert "Step 2: Benjamin Baker" in html and "Step 1:" not in html
+    html = client.post(url(item, "checklist/drawing/"), fields | {"checklist-3-prerequisites": "4"}).content.decode()
+    assert "A circle: c3 -&gt; c4 -&gt; c3" in html
+    half = fields | {"checklist-3-modality": "sme"}
+    assert client.post(url(item, "checklist/drawing/"), half).status_code == 204
+    assert client.get(url(item, "checklist/drawing/")).status_code == 405
+    assert team.client("stranger").post(url(item, "checklist/drawing/"), fields).status_code == 404
     assert fresh(item).revision_number == 1
 
 

@@ -170,6 +170,21 @@ def test_steps_when_moved_take_their_prerequisites_along(team: Team, visit: Any)
     assert {s.key: s.prerequisites for s in after.checklist} == before
 
 
+def test_prerequisites_can_be_picked_in_the_drawing(team: Team, visit: Any) -> None:
+    page = visit(team.ann).open(address(team.item()))
+    edit(page, "checklist")
+    needs = row(page, "checklist", 10).locator("[name$=-prerequisites]")
+    needs.focus()
+    expect(page.locator("[data-drawing] .is-picked")).to_have_attribute("data-key", "c10")
+    page.click("[data-drawing] svg [data-key=c4]")
+    expect(needs).to_have_value("9, 4")
+    expect(page.locator("[data-drawing] path[data-from=c4][data-to=c10]")).to_have_count(1)
+    page.click("[data-drawing] svg [data-key=c9]")
+    expect(needs).to_have_value("4")
+    fill(row(page, "checklist", 4), prerequisites="3, 10")
+    expect(page.locator("[data-drawing]")).to_contain_text("A circle: c4 -> c10 -> c4")
+
+
 def test_cycle_when_saved_is_spelled_out_and_nothing_is_lost(team: Team, visit: Any) -> None:
     item = team.item()
     visitor = visit(team.ann)
