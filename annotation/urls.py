@@ -38,6 +38,7 @@ urlpatterns = [
     path(f"{ITEM}<section:section>/edit/", sections.section_edit, name="section-edit"),
     path(f"{ITEM}images/add/", images.image_add, name="image-add"),
     path(f"{ITEM}preview/", sections.markdown_preview, name="markdown-preview"),
+    path(f"{ITEM}checklist/drawing/", sections.checklist_drawing, name="checklist-drawing"),
     path(f"{ITEM}checks/", panels.checks, name="checks-panel"),
     path(f"{ITEM}checks/dismiss/", panels.dismiss, name="finding-dismiss"),
     path(f"{ITEM}checks/recall/", panels.recall, name="finding-recall"),

@@ -13,8 +13,8 @@ from .shared.markdown import render_markdown
 
 _DOCS = Path(settings.BASE_DIR) / "docs"
 # In the order of the contents; what is not named comes after them by name.
-_GUIDE_ORDER = ("index", "items", "audit", "releases", "evaluation")
-_REFERENCE = ("checks", "formats", "commands", "api", "settings")
+_GUIDE_ORDER = ("index", "items", "construct", "audit", "releases", "evaluate", "results")
+_REFERENCE = ("checks", "formats", "evaluation", "commands", "api", "settings")
 _LINK = re.compile(r"\]\((?:\.\./|\./|guide/)*([a-z0-9_-]+)\.md(?:#[^)]*)?\)")
 
 
