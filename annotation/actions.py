@@ -20,6 +20,7 @@ from lhdr_site.shared.errors import Conflict, DomainError, Invalid, NotAllowed
 from . import graph, images, index, tasks
 from .benchmarks import may_act_as
 from .document import Document, DocumentError, Link, dangling_links, elements, empty_document, read_document, unlink
+from .interchange import collector_paused
 from .models import (
     Benchmark,
     Category,
@@ -507,7 +508,10 @@ def add_image(item: Item, data: bytes, name: str, *, actor: User, role: str = "e
 
 # --- import -------------------------------------------------------------------------------------------------------
 
+_INSERTED_AT_ONCE = 500  # what stands beside a document is let go before the next ones are derived
 
+
+@collector_paused()
 @transaction.atomic
 def import_documents(
     benchmark: Benchmark,
@@ -564,8 +568,8 @@ def import_documents(
         return report
     for picture in pictures.values():
         images.store(benchmark, picture)
-    if new:
-        insert_items(benchmark, new, author=actor, kind=Revision.Kind.IMPORT)
+    for start in range(0, len(new), _INSERTED_AT_ONCE):
+        insert_items(benchmark, new[start : start + _INSERTED_AT_ONCE], author=actor, kind=Revision.Kind.IMPORT)
     for item, document in changed:
         write_document(item, document, actor=actor, kind=Revision.Kind.IMPORT)
     _benchmark_event(

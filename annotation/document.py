@@ -6,7 +6,7 @@ PURE: imports no Django and none of the other apps. `docs/formats.md` describes 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import cache, cached_property
@@ -84,6 +84,8 @@ def clean_text(value: str) -> str:
 
 def _text(value: Any, path: str, problems: list[Problem]) -> str:
     if isinstance(value, str):
+        if value.isprintable():  # then there is nothing to clean; most texts are
+            return value
         try:
             return clean_text(value)
         except ValueError as error:
@@ -161,6 +163,8 @@ def _text_set(value: Any, path: str, problems: list[Problem]) -> tuple[str, ...]
 
 
 def _keys(value: Any, path: str, problems: list[Problem]) -> tuple[str, ...]:
+    if value == []:
+        return ()
     return tuple(dict.fromkeys(_texts(value, path, problems, _key)))
 
 
@@ -232,7 +236,8 @@ def _read_object(cls: type, value: Any, path: str, problems: list[Problem]) -> A
     plan, prefix = _plan(cls), f"{path}." if path else ""
     arguments = {attr: read(value.get(name), prefix + name, problems) for name, (attr, read) in plan.items()}
     # What we have no field for is kept, never dropped.
-    if unknown := {name: inner for name, inner in value.items() if name not in plan}:
+    if not value.keys() <= plan.keys():
+        unknown = {name: inner for name, inner in value.items() if name not in plan}
         if clash := sorted(set(unknown) & set(arguments["extra"])):
             names = ", ".join(map(_printable, clash))
             problems.append(Problem(f"{prefix}extra", f"holds {names} also given beside it; keep one"))
@@ -394,15 +399,24 @@ class Document:
         return {name: data[name] for name in SECTIONS[name]}
 
     @cached_property
+    def _hashes(self) -> tuple[str, dict[str, str]]:
+        """`hash` and `section_hashes`: each field is written once, and put together for the whole and its section."""
+        parts = {name: b'"%s":%s' % (name.encode(), canonical_bytes(v)) for name, v in self.to_json().items()}
+
+        def of(names: Iterable[str]) -> str:
+            return hashlib.sha256(b"{%s}" % b",".join(parts[name] for name in sorted(names))).hexdigest()
+
+        return of(parts), {section: of(names) for section, names in SECTIONS.items()}
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the canonical form, hexadecimal."""
-        return canonical_hash(self.to_json())
+        return self._hashes[0]
 
-    @cached_property
+    @property
     def section_hashes(self) -> dict[str, str]:
         """Section name -> SHA-256 of the canonical form of its fields."""
-        data = self.to_json()
-        return {name: canonical_hash({f: data[f] for f in names}) for name, names in SECTIONS.items()}
+        return self._hashes[1]
 
     def with_section(self, name: str, content: Mapping[str, Any]) -> "Document":
         """A copy with one section replaced; fields of the section missing in `content` become empty.
@@ -439,13 +453,16 @@ class Document:
         return [[at[key] for key in step.prerequisites if key in at] for step in self.checklist]
 
 
-def _write(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_write(element) for element in value]
-    if hasattr(value, "__dataclass_fields__"):
-        cls: type = type(value)
-        return {name: _write(getattr(value, attr)) for name, (attr, _) in _plan(cls).items()}
-    return value
+def _write(value: Any) -> dict[str, Any]:
+    """A dataclass of this module as plain JSON."""
+    cls: type = type(value)
+    result = {}
+    for name, (attr, _) in _plan(cls).items():
+        inner = getattr(value, attr)
+        if isinstance(inner, tuple):
+            inner = [element if isinstance(element, str) else _write(element) for element in inner]
+        result[name] = inner
+    return result
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -505,9 +522,12 @@ def _duplicate_keys(document: Document) -> list[Problem]:
 # --- canonical form -----------------------------------------------------------------------------------------------
 
 
+_encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_bytes(value: Any) -> bytes:
     """Canonical JSON: keys sorted by code point, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _encoder.encode(value).encode()
 
 
 def canonical_hash(value: Any) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "ImportedRow",
     "LocalImage",
     "RowProblem",
+    "collector_paused",
     "export_order",
     "image_files",
     "read_items",
@@ -85,7 +86,7 @@ def read_items(
         result.format = format
         folder = None if stream is source else Path(source).parent  # type: ignore[arg-type]
         reading = Reading(ImageFolder(folder), benchmark, linear_prerequisites)
-        with _collector_paused():
+        with collector_paused():
             _read_into(result, rows, _READERS[format], reading, report)
     except OSError as error:
         report(None, "", f"the file cannot be read ({error.strerror or error})")
@@ -96,8 +97,8 @@ def read_items(
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Documents hold no reference cycles; walking all those read so far again and again costs a third of the time."""
+def collector_paused() -> Iterator[None]:
+    """Documents hold no reference cycles; walking all those in hand again and again costs a third of an import."""
     running = gc.isenabled()
     gc.disable()
     try:
