@@ -181,6 +181,14 @@ def test_compare_frames_what_differs_from_most() -> None:
     assert not any(differs for row in found.rows[:2] for _mark, differs in row.steps)
 
 
+def test_compare_frames_the_one_that_says_yes_where_most_say_no() -> None:
+    document = good_document()
+    one, two, three = (shown(document, False, [0] * 10) for _ in range(3))
+    three.verdict.vector = [1, *[0] * 9]
+    rows = compare_verdicts([one, two, three], three).rows
+    assert [row.steps[0] for row in rows] == [(False, False), (False, False), (True, True)]
+
+
 def test_compare_of_two_frames_the_one_that_is_not_selected() -> None:
     document = good_document()
     one, two = shown(document, True, [1] * 10), shown(document, True, [0, *[1] * 9])

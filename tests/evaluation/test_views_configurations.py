@@ -171,6 +171,8 @@ def test_system_when_the_name_is_taken_says_so(setting: Setting) -> None:
 
 def test_system_at_an_endpoint_that_the_benchmark_may_not_use_is_refused(setting: Setting) -> None:
     strange = Endpoint.objects.create(name="strange", base_url="https://example.org/v1")
+    form = setting.team.client("admin").get(url("evaluation:system-create", setting)).context["form"]
+    assert list(form.fields["endpoint"].queryset) == [setting.endpoint]
     reply = setting.team.client("admin").post(
         url("evaluation:system-create", setting), system_data(setting, endpoint=strange.pk)
     )

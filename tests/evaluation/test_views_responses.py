@@ -198,6 +198,10 @@ def test_verdict_by_role_is_for_auditors_and_above(run: Run, setting: Setting, w
     assert Verdict.objects.filter(judge__person__isnull=False).count() == (expected == 302)
 
 
+def test_verdict_of_an_annotator_is_refused_before_its_marks_are_read(run: Run, setting: Setting) -> None:
+    assert setting.team.client("ann").post(url(first(run), "verdict-give"), {}).status_code == 403
+
+
 def test_verdict_given_blind_is_kept_so_and_opens_the_others(run: Run, setting: Setting) -> None:
     client = setting.team.client("aud")
     client.post(url(first(run), "verdict-give"), marks("fail", [0] * 10))
