@@ -29,8 +29,8 @@ log = structlog.get_logger(__name__)
 
 Status = Work.Status
 ACTIVE = (RunState.QUEUED, RunState.RUNNING)
-LEASE = timedelta(seconds=settings.LEASE_SECONDS)
-RENEW_SECONDS = min(settings.LEASE_SECONDS / 3, 5)  # also how soon a cancelled call is ended
+LEASE = timedelta(seconds=max(settings.LEASE_SECONDS, 1))
+RENEW_SECONDS = min(LEASE.total_seconds() / 3, 5)  # also how soon a cancelled call is ended
 
 _write_lock = threading.RLock()
 
@@ -164,6 +164,7 @@ def _renew_for_ever() -> None:
                 renew_leases()
             except DatabaseError as error:
                 log.warning("leases_not_renewed", error=str(error))
+            finally:
                 connection.close()
 
 
