@@ -4,7 +4,9 @@ import re
 import threading
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 _TAGS = {
     *[
@@ -80,4 +82,6 @@ def render_markdown(text: str, *, line_breaks: bool = True) -> SafeString:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
-    return mark_safe(clean)
+    # A wide table scrolls by itself, also by keyboard; the cleaned tags have no attributes, so the texts are exact.
+    scrolling = format_html('<div class="wb-scroll" tabindex="0" role="group" aria-label="{}"><table>', _("Table"))
+    return mark_safe(clean.replace("<table>", scrolling).replace("</table>", "</table></div>"))

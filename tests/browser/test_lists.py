@@ -24,7 +24,7 @@ PAGES = [
     "/benchmarks/new/",
     "/help/",
     "/help/commands/",
-    "/help/settings/",
+    "/help/audit/",
     "/help/formats/",
 ]
 
