@@ -131,9 +131,12 @@
     picked = row;
     showPicked();
   });
-  bench.addEventListener("click", (event) => {
+  // on pressing, not on the click: the drawing may be drawn anew in between, and the field keeps the focus
+  bench.addEventListener("mousedown", (event) => {
     const node = event.target.closest("[data-drawing] svg [data-key]");
-    if (!node || !picked?.isConnected || node.dataset.key === keyOf(picked)) return;
+    if (!node || event.button || !picked?.isConnected) return;
+    event.preventDefault();
+    if (node.dataset.key === keyOf(picked)) return;
     const other = rowsOf(picked.parentElement).find((row) => keyOf(row) === node.dataset.key);
     const needs = $('input[name$="-prerequisites"]', picked);
     if (!other || !needs) return;

@@ -66,10 +66,16 @@ class Visitor:
 
     def axe(self) -> list[str]:
         """What axe finds on the present page against WCAG 2.2 AA, one line a finding."""
+        # As high as the page: what sticks to an edge would lie over controls that one can scroll out from under it.
+        size = self.page.viewport_size
+        assert size is not None
+        height = self.page.evaluate("document.documentElement.scrollHeight")
+        self.page.set_viewport_size({"width": size["width"], "height": min(max(height, size["height"]), 30_000)})
         self.page.evaluate(AXE.read_text())
         result = self.page.evaluate(
             "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
         )
+        self.page.set_viewport_size(size)
         return [f"{v['id']}: {node['html'][:160]}" for v in result["violations"] for node in v["nodes"]]
 
     def unexpected_errors(self) -> list[str]:
