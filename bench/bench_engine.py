@@ -12,27 +12,20 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from bench.common import ROOT, Row, measure, print_rows, row, set_up
+
 ITEMS, CALLS, DELAY = 1000, 2, 0.05
 STEPS = 10
 VERDICT = f"CHECKLIST_SCORE: 5/{STEPS}\nCHECKLIST_RESULT: {[1, 0] * (STEPS // 2)}\nOVERALL_CORRECTNESS: YES"
 
 
-def run() -> list[dict[str, Any]]:
-    """Rows {name, median, low, high, unit, baseline, ratio}: one measurement each, so low and high are the median."""
-    with tempfile.TemporaryDirectory(prefix="lhdr-bench-") as folder:
-        env = {**os.environ, "LHDR_DATA": folder, "DJANGO_SETTINGS_MODULE": "lhdr_site.settings"}
-        env.pop("DATABASE_URL", None)
-        env.pop("CELERY_BROKER_URL", None)
-        command = [sys.executable, "-m", "bench.bench_engine", "measure"]
-        done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True, timeout=300)
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
-    return rows
+def run() -> list[Row]:
+    """One measurement each, so low and high are the median."""
+    return measure("bench.bench_engine")
 
 
 # --- the endpoint: as cheap as Python makes it, so that it does not take the worker's share of the machine
@@ -86,24 +79,20 @@ async def _raw_client(port: int, connections: int, body: bytes) -> None:
 # --- measuring
 
 
-def _measure() -> list[dict[str, Any]]:
-    import django
-    from django.core.management import call_command
-
-    django.setup()
-    call_command("migrate", verbosity=0)
+def _measure() -> list[Row]:
+    set_up()
     server = subprocess.Popen(
         [sys.executable, "-m", "bench.bench_engine", "serve"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     try:
         assert server.stdout is not None
         port = int(server.stdout.readline())
-        return [row for connections in (20, 100) for row in _rows(port, connections)]
+        return [r for connections in (20, 100) for r in _rows(port, connections)]
     finally:
         server.kill()
 
 
-def _rows(port: int, connections: int) -> list[dict[str, Any]]:
+def _rows(port: int, connections: int) -> list[Row]:
     from django.conf import settings
 
     from evaluation.models import Run
@@ -140,12 +129,7 @@ def _rows(port: int, connections: int) -> list[dict[str, Any]]:
     after = resource.getrusage(resource.RUSAGE_SELF)
     raw_cpu = (after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime) / (ITEMS * CALLS) * 1000
     name = f"a run of {ITEMS} items x {CALLS} calls of {DELAY * 1000:.0f} ms, {connections} connections"
-    return [_row(name, seconds, "s", raw), _row(f"{name}: CPU per call", per_call, "ms", raw_cpu)]
-
-
-def _row(name: str, value: float, unit: str, baseline: float) -> dict[str, Any]:
-    return {"name": name, "median": value, "low": value, "high": value, "unit": unit, "baseline": baseline,
-            "ratio": value / baseline}  # fmt: skip
+    return [row(name, [seconds], [raw], "s"), row(f"{name}: CPU per call", [per_call], [raw_cpu])]
 
 
 def _cpu(pid: int) -> float:
@@ -194,8 +178,7 @@ def _go(run: Any) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["serve"]:
         asyncio.run(_serve())
-    elif sys.argv[1:] == ["measure"]:
+    elif len(sys.argv) > 1:
         print(json.dumps(_measure()))
     else:
-        for row in run():
-            print("{name}: {median:.2f} {unit}, raw asyncio client {baseline:.2f}, ratio {ratio:.1f}".format(**row))
+        print_rows(run())
