@@ -166,6 +166,16 @@ def test_new_node_can_be_linked_in_the_same_form(team: Team) -> None:
     assert (graph["nodes"][-1]["key"], graph["relations"][-1]["to"]) == ("n6", "n6")
 
 
+def test_new_node_when_its_key_is_gone_takes_its_links_along(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    fields = open_form(client, item, "graph") | {"nodes-6-entity": "Domenico Fontana", "relations-5-from": "n5"}
+    fields["relations-5-to"] = fields["nodes-6-newkey"]
+    actions.add_comment(item, "About an old node", actor=team.aud, anchor="n6")
+    assert client.post(url(item, "graph/"), fields).status_code == 302
+    graph = content(item, "graph")
+    assert (graph["nodes"][-1]["key"], graph["relations"][-1]["to"]) == ("n7", "n7")
+
+
 def test_pasted_lines_become_rows(team: Team) -> None:
     item, client = team.item(), team.client("ann")
     lines = "1. First pasted\n\n- second pasted\n 2024 was a leap year\n"
