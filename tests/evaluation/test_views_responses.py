@@ -42,9 +42,21 @@ def marks(answer: str = "pass", vector: Sequence[int] = VECTOR) -> dict[str, str
 @pytest.mark.parametrize(
     ("who", "expected"), [("ann", 200), ("aud", 200), ("core", 200), ("admin", 200), ("stranger", 404)]
 )
-@pytest.mark.parametrize("tab", ["", "raw", "request", "attempts", "no-such-tab"])
-def test_response_by_role_answers_members_only(run: Run, setting: Setting, who: str, expected: int, tab: str) -> None:
-    assert setting.team.client(who).get(url(first(run)), {"tab": tab}).status_code == expected
+def test_response_by_role_answers_members_only(run: Run, setting: Setting, who: str, expected: int) -> None:
+    assert setting.team.client(who).get(url(first(run))).status_code == expected
+
+
+@pytest.mark.parametrize(
+    ("tab", "said"),
+    [
+        ("raw", "The text as it came"),
+        ("request", "Nothing else is sent"),
+        ("attempts", "Model asked, model that answered"),
+        ("no-such-tab", "Question as sent, without image"),
+    ],
+)
+def test_response_has_four_views(run: Run, setting: Setting, tab: str, said: str) -> None:
+    assert said in setting.team.client("ann").get(url(first(run)), {"tab": tab}).content.decode()
 
 
 def test_response_of_another_run_is_not_found(run: Run, setting: Setting) -> None:
