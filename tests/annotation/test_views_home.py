@@ -118,7 +118,8 @@ def test_category_progress_counts_locked_and_coming_against_target(team: Team) -
     Category.objects.filter(benchmark=team.benchmark, slug="media").update(target=5)
     rows = {row.slug: row for row in listing.category_progress(team.benchmark)}
     media = rows["media"]
-    # Two locked; approved and submitted are on their way; three short of five. The target is the widest bar, its mark just inside.
+    # Two locked; approved and submitted are on their way; three short of five.
+    # The target is the widest bar, its mark just inside.
     assert (media.locked, media.coming, media.short, media.target_at) == (2, 2, 3, "98.50%")
     assert (media.locked_width, media.coming_width) == ("40.00%", "40.00%")
     assert (rows["odd-one"].locked, rows["people"].locked) == (1, 0)
