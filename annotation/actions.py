@@ -265,10 +265,11 @@ def write_document(
 ) -> Revision:
     """Document, derived columns, index rows, revision and event of a locked row, in the caller's transaction."""
     derived = index.derive(document)
+    changed = [name for name, digest in document.section_hashes.items() if item.section_hashes.get(name) != digest]
     index.apply(item, derived)
     item.revision_number += 1
     item.save(update_fields=[*derived.columns, "revision_number", "updated"])
-    index.write_rows(item, derived)
+    index.write_rows(item, derived, changed)
     revision = Revision.objects.create(
         item=item,
         number=item.revision_number,

@@ -1,6 +1,6 @@
 """The columns and index rows derived from a document: one pure function, one writer. Nothing else sets them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,9 +74,15 @@ def create_rows(groups: Sequence[tuple[list[ItemTag], list[ItemSource], list[Ite
     ItemEntity.objects.bulk_create((row for _, _, entities in groups for row in entities), batch_size=2000)
 
 
-def write_rows(item: Item, derived: Derived) -> None:
-    """Replace the index rows of an item."""
-    ItemTag.objects.filter(item=item).delete()
-    ItemSource.objects.filter(item=item).delete()
-    ItemEntity.objects.filter(item=item).delete()
-    create_rows([index_rows(item, derived)])
+def write_rows(item: Item, derived: Derived, sections: Collection[str] = ("metadata", "sources", "graph")) -> None:
+    """Replace the index rows of an item that come from these sections."""
+    tags, sources, entities = index_rows(item, derived)
+    if "metadata" in sections:
+        ItemTag.objects.filter(item=item).delete()
+        ItemTag.objects.bulk_create(tags)
+    if "sources" in sections:
+        ItemSource.objects.filter(item=item).delete()
+        ItemSource.objects.bulk_create(sources)
+    if "graph" in sections:
+        ItemEntity.objects.filter(item=item).delete()
+        ItemEntity.objects.bulk_create(entities)

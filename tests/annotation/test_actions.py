@@ -11,6 +11,7 @@ from annotation import actions
 from annotation.document import read_document
 from annotation.models import Comment, Item, ItemEvent, Membership, Revision
 from annotation.states import Role, State
+from annotation.verify import item_problems
 from lhdr_site.shared.errors import Conflict, Invalid, NotAllowed
 from tests.documents import good_document
 from tests.factories import Team, make_team
@@ -53,6 +54,20 @@ def test_save_section_when_another_section_changed_succeeds(team: Team) -> None:
     item = team.item()
     save(item, "design", {"design": "other"}, team)
     assert save(item, "question", {"question": "New?"}, team).revision_number == 3
+
+
+@pytest.mark.parametrize("section", ["metadata", "sources", "graph", "design"])
+def test_save_section_when_saved_leaves_index_rows_that_are_those_of_the_document(section: str, team: Team) -> None:
+    item = team.item()
+    data = read_document(item.document).section(section)
+    change: dict[str, Any] = {
+        "metadata": {"operation_tags": ["symbolic"]},
+        "sources": {"sources": [{**source, "url": f"{source['url']}?x=1"} for source in data.get("sources", [])]},
+        "graph": {"nodes": [{**node, "entity": f"{node['entity']} II"} for node in data.get("nodes", [])]},
+        "design": {"design": "other"},
+    }
+    assert save(item, section, change[section], team).revision_number == 2
+    assert list(item_problems(Item.objects.get(pk=item.pk))) == []
 
 
 def test_save_section_when_it_changed_meanwhile_raises_with_both_texts(team: Team) -> None:
