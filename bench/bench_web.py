@@ -74,6 +74,7 @@ def _command(name: str, ours: list[Any], baseline: list[Any], repeats: int) -> R
         subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, check=True)
 
     with scratch() as env:
+        del env["DJANGO_SETTINGS_MODULE"]  # bare Django is to load none of our apps
         return row(name, *in_turn(lambda: once(ours), lambda: once(baseline), repeats))
 
 
