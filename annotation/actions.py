@@ -1,12 +1,12 @@
-"""Every write to items: one function, one transaction, one event. It locks, asks, checks, writes, records.
+"""Every write to an item: one function, one transaction, one event. It locks, asks, checks, writes, records.
 
-Raises NotAllowed (403), SectionConflict (409) and Invalid (422) with nothing written.
+Benchmarks are written in `benchmark_actions`, files imported in `importing`. Raises NotAllowed (403), SectionConflict
+(409) and Invalid (422) with nothing written.
 """
 
 import re
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -15,123 +15,31 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from lhdr_site.shared.errors import Conflict, DomainError, Invalid, NotAllowed
+from lhdr_site.shared.errors import Conflict, Invalid
 
 from . import graph, images, index, tasks
 from .benchmarks import may_act_as
 from .document import Document, DocumentError, Link, dangling_links, elements, empty_document, read_document, unlink
-from .interchange import collector_paused
 from .models import (
     Benchmark,
-    Category,
     Comment,
     Dismissal,
     Item,
     ItemEvent,
     Membership,
-    OperationTag,
-    Preset,
     Revision,
     SaveKey,
 )
-from .permissions import may_administer, may_change_coeditors, may_comment, may_create_item, may_edit_item
+from .permissions import may_change_coeditors, may_comment, may_create_item, may_edit_item
 from .states import Role, State
 
 _STORED_FILE = re.compile(r"images/[0-9a-f]{64}\.[a-z0-9]{1,5}")
-DEFAULT_CATEGORIES = ["media", "people", "organizations", "geography", "society", "academia", "technology", "sports"]
-DEFAULT_TAGS = ["constraint", "symbolic", "temporal", "numerical"]
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """How many items an import made, changed and found equal."""
-
-    created: int
-    changed: int
-    unchanged: int
 
 
 class SectionConflict(Conflict):
     """Somebody changed the section since the base hash. Carries their text and the caller's."""
 
     code = "section_conflict"
-
-
-# --- benchmarks and people ----------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def create_benchmark(
-    slug: str, name: str, preset: str = Preset.PAPER, *, actor: User, is_demo: bool = False
-) -> Benchmark:
-    """A benchmark with the default categories and tags; `actor` becomes its admin. Superusers only."""
-    if not actor.is_superuser:
-        raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
-    benchmark = Benchmark(
-        slug=slug, name=name.strip(), preset=preset, canary=f"lhdr:{slug}:{secrets.token_hex(16)}", is_demo=is_demo
-    )
-    if preset == Preset.SANDBOX:
-        benchmark.min_steps, benchmark.min_nodes = 1, 1
-    _clean(benchmark)
-    benchmark.save()
-    Category.objects.bulk_create(
-        Category(benchmark=benchmark, slug=s, name=s.capitalize(), position=n) for n, s in enumerate(DEFAULT_CATEGORIES)
-    )
-    OperationTag.objects.bulk_create(
-        OperationTag(benchmark=benchmark, slug=s, name=s.capitalize(), position=n) for n, s in enumerate(DEFAULT_TAGS)
-    )
-    Membership.objects.create(benchmark=benchmark, user=actor, role=Role.ADMIN.value)
-    _benchmark_event(benchmark, actor, "benchmark.created", preset=str(preset))
-    return benchmark
-
-
-@transaction.atomic
-def change_benchmark(benchmark: Benchmark, changes: Mapping[str, Any], *, actor: User) -> Benchmark:
-    """Set some of a benchmark's fields (never its slug or preset)."""
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-    may_administer(actor, benchmark).require()
-    old = {field: getattr(benchmark, field) for field in changes}
-    for field, value in changes.items():
-        setattr(benchmark, field, value)
-    _clean(benchmark)
-    benchmark.save(update_fields=list(changes))
-    changed = {f: [str(old[f]), str(v)] for f, v in changes.items() if old[f] != v}
-    if changed:
-        _benchmark_event(benchmark, actor, "benchmark.changed", changed=changed)
-    return benchmark
-
-
-@transaction.atomic
-def set_membership(benchmark: Benchmark, user: User, role: Role | None, *, actor: User) -> None:
-    """Give a person a role in the benchmark, or take it away (None). The last admin stays."""
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-    may_administer(actor, benchmark).require()
-    admins = Membership.objects.filter(benchmark=benchmark, role=Role.ADMIN.value, user__is_active=True)
-    if role is not Role.ADMIN and not admins.exclude(user=user).exists() and admins.exists():
-        raise Invalid(_("A benchmark needs an admin. Make somebody else an admin first."), code="last_admin")
-    old = Membership.objects.filter(benchmark=benchmark, user=user).values_list("role", flat=True).first()
-    if role is None:
-        Membership.objects.filter(benchmark=benchmark, user=user).delete()
-    else:
-        Membership.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role.value})
-    _benchmark_event(
-        benchmark, actor, "membership.set", user=user.get_username(), old=old, new=role.value if role else None
-    )
-
-
-def _clean(instance: Any) -> None:
-    """Model validation as Invalid, naming each field."""
-    from django.core.exceptions import ValidationError
-
-    try:
-        instance.full_clean()
-    except ValidationError as error:
-        problems = [{"path": f, "message": m} for f, ms in error.message_dict.items() for m in ms]
-        raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems) from error
-
-
-def _benchmark_event(benchmark: Benchmark, actor: User, kind: str, **data: Any) -> None:
-    ItemEvent.objects.create(benchmark=benchmark, actor=actor, kind=kind, data=data)
 
 
 # --- items --------------------------------------------------------------------------------------------------------
@@ -143,7 +51,7 @@ def create_item(benchmark: Benchmark, *, actor: User, document: Document | None 
     may_create_item(actor, benchmark).require()
     if document is None:
         document = replace(empty_document(str(uuid4()), benchmark.language), canary=benchmark.canary)
-    _refuse_broken(document)
+    refuse_broken(document)
     return insert_items(benchmark, [document], author=actor, kind=Revision.Kind.CREATE, message=message)[0]
 
 
@@ -232,7 +140,7 @@ def save_section(
         )
     if unlink_removed:
         changed = _unlink_removed(current, changed, inherit=unlink_removed == "inherit")
-    _refuse_broken(changed, before=current)
+    refuse_broken(changed, before=current)
     if changed.hash == item.document_hash:
         return item
     write_document(item, changed, actor=actor, kind=Revision.Kind.EDIT, section=section, message=message)
@@ -254,7 +162,7 @@ def restore_revision(item: Item, number: int, base_hash: str, *, actor: User) ->
     document = read_document(revision.document)
     if document.hash == item.document_hash:
         return item
-    _refuse_broken(document)
+    refuse_broken(document)
     message = _("Restored revision %(number)s") % {"number": number}
     write_document(item, document, actor=actor, kind=Revision.Kind.RESTORE, message=message)
     return item
@@ -322,8 +230,8 @@ def _unlink_removed(before: Document, after: Document, *, inherit: bool) -> Docu
     return replace(cleaned, checklist=tuple(step for step in cleaned.checklist if step.key not in targets))
 
 
-def _refuse_broken(document: Document, before: Document | None = None) -> None:
-    """Raises Invalid for links that dangle and for cycles, each spelled out."""
+def refuse_broken(document: Document, before: Document | None = None) -> None:
+    """Raises Invalid for links that dangle and for cycles, each spelled out; `before` tells what was removed."""
     dangling = dangling_links(document)
     if dangling:
         there = {e.key for name in _LISTS for e in getattr(before, name)} if before else set()
@@ -505,75 +413,3 @@ def add_image(item: Item, data: bytes, name: str, *, actor: User, role: str = "e
         item, changed, actor=actor, kind=Revision.Kind.EDIT, section="images", message=_("Added an image: %s") % key
     )
     return item
-
-
-# --- import -------------------------------------------------------------------------------------------------------
-
-_INSERTED_AT_ONCE = 500  # what stands beside a document is let go before the next ones are derived
-
-
-@collector_paused()
-@transaction.atomic
-def import_documents(
-    benchmark: Benchmark,
-    documents: Sequence[Document],
-    pictures: Mapping[str, images.Picture],
-    *,
-    actor: User,
-    row_numbers: Sequence[int] = (),
-    dry_run: bool = False,
-) -> ImportReport:
-    """All or nothing: new ids become items, known ids with other content get a revision, equal ones stay untouched.
-
-    pictures: sha256 -> verified bytes. Raises Invalid naming every row that cannot be imported: its item is locked or
-    in audit, belongs to another benchmark, has dangling links or a cycle.
-    """
-    may_administer(actor, benchmark).require()
-    numbers = dict(zip((d.id for d in documents), row_numbers or range(1, len(documents) + 1), strict=False))
-    known: dict[str, Item] = {}
-    uids = [document.id for document in documents]
-    for start in range(0, len(uids), 500):
-        chunk = Item.objects.select_for_update(of=("self",)).select_related("benchmark")
-        known.update({item.uid: item for item in chunk.filter(uid__in=uids[start : start + 500])})
-    problems: list[dict[str, str]] = []
-    new: list[Document] = []
-    changed: list[tuple[Item, Document]] = []
-    unchanged = 0
-    for document in documents:
-        where = _("row %(row)s, item %(id)s") % {"row": numbers[document.id], "id": document.id}
-        item = known.get(document.id)
-        try:
-            _refuse_broken(document)
-            if item is None:
-                new.append(document)
-            elif item.benchmark_id != benchmark.pk:
-                raise Invalid(
-                    _("this id is already used in another benchmark; give the row another id, or import with new ids.")
-                )
-            elif item.document_hash == document.hash:
-                unchanged += 1
-            else:
-                may_edit_item(actor, item).require()
-                changed.append((item, document))
-        except DomainError as error:
-            problems.append({"path": where, "message": error.message})
-    if problems:
-        raise Invalid(
-            _("Nothing was imported: %(count)s of %(all)s rows cannot be.")
-            % {"count": len(problems), "all": len(documents)},
-            code="import_refused",
-            problems=problems,
-        )
-    report = ImportReport(created=len(new), changed=len(changed), unchanged=unchanged)
-    if dry_run:
-        return report
-    for picture in pictures.values():
-        images.store(benchmark, picture)
-    for start in range(0, len(new), _INSERTED_AT_ONCE):
-        insert_items(benchmark, new[start : start + _INSERTED_AT_ONCE], author=actor, kind=Revision.Kind.IMPORT)
-    for item, document in changed:
-        write_document(item, document, actor=actor, kind=Revision.Kind.IMPORT)
-    _benchmark_event(
-        benchmark, actor, "items.imported", created=report.created, changed=report.changed, unchanged=report.unchanged
-    )
-    return report

@@ -225,7 +225,7 @@ class ItemList(APIView):
         filters = form.filters()
         if form.errors:
             problems = [{"path": n, "message": str(e)} for n, errors in form.errors.items() for e in errors]
-            raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+            raise Invalid.of(problems)
         size = _limit(request.query_params.get("limit", ""))
         page = listing.item_list(benchmark, filters, after=request.query_params.get("after", ""), size=size)
         query = request.query_params.copy()

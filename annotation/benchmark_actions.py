@@ -1,9 +1,11 @@
-"""Writes to what belongs to a benchmark beside its items: endpoints, categories, tags, and its name and preset.
+"""Every write to a benchmark itself: creation, fields, members, endpoints, categories, operation tags.
 
-One function, one transaction, one event; like `actions`, which holds its creation, fields and members.
+One function, one transaction, one event, as in `actions`. Raises NotAllowed (403) and Invalid (422).
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,13 +14,75 @@ from django.utils.translation import gettext as _
 
 from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.errors import Invalid, NotAllowed
+from lhdr_site.shared.validation import validate
 
-from .actions import _benchmark_event, _clean
-from .models import Benchmark, Category, OperationTag
+from .models import Benchmark, Category, ItemEvent, Membership, OperationTag, Preset
 from .permissions import may_administer
+from .states import Role
 
+DEFAULT_CATEGORIES = ["media", "people", "organizations", "geography", "society", "academia", "technology", "sports"]
+DEFAULT_TAGS = ["constraint", "symbolic", "temporal", "numerical"]
 LabelModel = type[Category] | type[OperationTag]
 _KINDS: dict[LabelModel, str] = {Category: "category", OperationTag: "operation_tag"}
+
+
+@transaction.atomic
+def create_benchmark(
+    slug: str, name: str, preset: str = Preset.PAPER, *, actor: User, is_demo: bool = False
+) -> Benchmark:
+    """A benchmark with the default categories and tags; `actor` becomes its admin. Superusers only."""
+    if not actor.is_superuser:
+        raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
+    benchmark = Benchmark(
+        slug=slug, name=name.strip(), preset=preset, canary=f"lhdr:{slug}:{secrets.token_hex(16)}", is_demo=is_demo
+    )
+    if preset == Preset.SANDBOX:
+        benchmark.min_steps, benchmark.min_nodes = 1, 1
+    validate(benchmark)
+    benchmark.save()
+    Category.objects.bulk_create(
+        Category(benchmark=benchmark, slug=s, name=s.capitalize(), position=n) for n, s in enumerate(DEFAULT_CATEGORIES)
+    )
+    OperationTag.objects.bulk_create(
+        OperationTag(benchmark=benchmark, slug=s, name=s.capitalize(), position=n) for n, s in enumerate(DEFAULT_TAGS)
+    )
+    Membership.objects.create(benchmark=benchmark, user=actor, role=Role.ADMIN.value)
+    _benchmark_event(benchmark, actor, "benchmark.created", preset=str(preset))
+    return benchmark
+
+
+@transaction.atomic
+def change_benchmark(benchmark: Benchmark, changes: Mapping[str, Any], *, actor: User) -> Benchmark:
+    """Set some of a benchmark's fields (never its slug or preset)."""
+    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    may_administer(actor, benchmark).require()
+    old = {field: getattr(benchmark, field) for field in changes}
+    for field, value in changes.items():
+        setattr(benchmark, field, value)
+    validate(benchmark)
+    benchmark.save(update_fields=list(changes))
+    changed = {f: [str(old[f]), str(v)] for f, v in changes.items() if old[f] != v}
+    if changed:
+        _benchmark_event(benchmark, actor, "benchmark.changed", changed=changed)
+    return benchmark
+
+
+@transaction.atomic
+def set_membership(benchmark: Benchmark, user: User, role: Role | None, *, actor: User) -> None:
+    """Give a person a role in the benchmark, or take it away (None). The last admin stays."""
+    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    may_administer(actor, benchmark).require()
+    admins = Membership.objects.filter(benchmark=benchmark, role=Role.ADMIN.value, user__is_active=True)
+    if role is not Role.ADMIN and not admins.exclude(user=user).exists() and admins.exists():
+        raise Invalid(_("A benchmark needs an admin. Make somebody else an admin first."), code="last_admin")
+    old = Membership.objects.filter(benchmark=benchmark, user=user).values_list("role", flat=True).first()
+    if role is None:
+        Membership.objects.filter(benchmark=benchmark, user=user).delete()
+    else:
+        Membership.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role.value})
+    _benchmark_event(
+        benchmark, actor, "membership.set", user=user.get_username(), old=old, new=role.value if role else None
+    )
 
 
 @transaction.atomic
@@ -43,12 +107,12 @@ def add_label(
     labels = model._default_manager.filter(benchmark=benchmark)
     if labels.filter(slug=slug).exists():
         text = _("There is “%(slug)s” already; change its name or target in its row.") % {"slug": slug}
-        raise Invalid(text, code="label_exists", problems=[{"path": "slug", "message": text}])
+        raise Invalid.at("slug", text, code="label_exists")
     last = labels.aggregate(last=Max("position"))["last"]
     label = model(
         benchmark=benchmark, slug=slug, name=name.strip(), target=target, position=0 if last is None else last + 1
     )
-    _clean(label)
+    validate(label)
     label.save()
     _benchmark_event(benchmark, actor, f"{_KINDS[model]}.added", slug=slug, name=label.name, target=target)
     return label
@@ -61,7 +125,7 @@ def change_label(label: Category | OperationTag, name: str, target: int | None, 
     may_administer(actor, label.benchmark).require()
     old = [label.name, label.target]
     label.name, label.target = name.strip(), target
-    _clean(label)
+    validate(label)
     if old != [label.name, label.target]:
         label.save(update_fields=["name", "target"])
         kind = f"{_KINDS[type(label)]}.changed"
@@ -76,9 +140,13 @@ def rename_benchmark(benchmark: Benchmark, name: str, preset: str, *, actor: Use
     benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     old = {"name": benchmark.name, "preset": benchmark.preset}
     benchmark.name, benchmark.preset = name.strip(), preset
-    _clean(benchmark)
+    validate(benchmark)
     changed = {f: [old[f], str(getattr(benchmark, f))] for f in old if old[f] != getattr(benchmark, f)}
     if changed:
         benchmark.save(update_fields=["name", "preset"])
         _benchmark_event(benchmark, actor, "benchmark.changed", changed=changed)
     return benchmark
+
+
+def _benchmark_event(benchmark: Benchmark, actor: User, kind: str, **data: Any) -> None:
+    ItemEvent.objects.create(benchmark=benchmark, actor=actor, kind=kind, data=data)

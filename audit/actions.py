@@ -7,7 +7,6 @@ Invalid (422) with nothing written.
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -20,6 +19,7 @@ from annotation.document import canonical_hash
 from annotation.models import ItemEvent, Revision
 from annotation.states import State
 from lhdr_site.shared.errors import Conflict, Invalid
+from lhdr_site.shared.validation import validate
 
 from .evidence import elements_to_tick
 from .models import Calibration, CriterionResult, ElementTick, Release, ReleaseItem, Review, Transition
@@ -108,11 +108,11 @@ def record_criterion(
     phase = _require_phase_of(item, criterion, actor)
     _require_hash(item, document_hash)
     if isinstance(rating, bool) or not isinstance(rating, int) or not 1 <= rating <= 5:
-        raise _problem("rating", _("Give a rating from 1 to 5."))
+        raise Invalid.at("rating", _("Give a rating from 1 to 5."))
     if passed and rating < 3:
-        raise _problem("rating", _("A pass needs a rating of 3 or more."))
+        raise Invalid.at("rating", _("A pass needs a rating of 3 or more."))
     if not passed and not comment.strip():
-        raise _problem("comment", _("A fail needs a comment: say what to mend."))
+        raise Invalid.at("comment", _("A fail needs a comment: say what to mend."))
     if passed and CRITERIA[criterion].ticks and (missing := open_ticks(item, criterion)):
         raise Invalid(
             _("It passes once every element is ticked as supported. Still open or not supported: %(keys)s.")
@@ -143,7 +143,7 @@ def tick_element(
     ticked = {key: c.code for c in CRITERIA.values() if c.ticks for key in elements_to_tick(item.document, c.code)}
     criterion = ticked.get(element)
     if criterion is None:
-        raise _problem("element", _("There is no element %(key)s in this item.") % {"key": element[:60]})
+        raise Invalid.at("element", _("There is no element %(key)s in this item.") % {"key": element[:60]})
     _require_phase_of(item, criterion, actor)
     _require_hash(item, document_hash)
     return ElementTick.objects.create(
@@ -165,7 +165,7 @@ def finish_review(
     unless `calibrate` is false. After a pass, later phases that still hold are passed by the system.
     """
     if move not in (Move.PASS, Move.RETURN, Move.REJECT):
-        raise _problem("move", _("A review ends with pass, return or reject."))
+        raise Invalid.at("move", _("A review ends with pass, return or reject."))
     pilot = move is Move.PASS and item.state == State.SUBMITTED
     waiting_items = _waiting_of(item.benchmark, item.author) if pilot and calibrate else []
     item = _locked(item)
@@ -199,7 +199,7 @@ def set_calibration(benchmark: Benchmark, annotator: User, calibrated: bool, *, 
     waiting = _waiting_of(benchmark, annotator)
     may_set_calibration(actor, benchmark, annotator).require()
     if not Membership.objects.filter(benchmark=benchmark, user=annotator).exists():
-        raise _problem("annotator", _("%(name)s is not a member of this benchmark.") % {"name": annotator})
+        raise Invalid.at("annotator", _("%(name)s is not a member of this benchmark.") % {"name": annotator})
     _calibrate(benchmark, annotator, calibrated, note, actor)
     for item in waiting:
         _pass_what_holds(item)
@@ -282,7 +282,7 @@ def make_move(item: Item, name: str, *, document_hash: str, reason: str, calibra
         return reopen_item(item, reason, actor=actor)
     known = ", ".join(move.value for move in Move if move is not Move.LOCK_IMPORTED)
     text = _("There is no move “%(name)s”; use one of %(known)s.") % {"name": name[:40], "known": known}
-    raise Invalid(text, code="unknown_move", problems=[{"path": "move", "message": text}])
+    raise Invalid.at("move", text, code="unknown_move")
 
 
 # --- releases -----------------------------------------------------------------------------------------------------
@@ -313,7 +313,10 @@ def cut_release(benchmark: Benchmark, name: str, note: str = "", *, actor: User)
         canary=benchmark.canary,
         created_by=actor,
     )
-    _validate(release)
+    if Release.objects.filter(benchmark=benchmark, name=release.name).exists():
+        text = _("There is a release “%(name)s” already; releases never change. Choose another name.")
+        raise Invalid.at("name", text % {"name": release.name}, code="name_taken")
+    validate(release)
     release.save(force_insert=True)
     revisions = Revision.objects.filter(
         item__benchmark=benchmark, item__state=State.LOCKED, number=F("item__revision_number")
@@ -340,21 +343,6 @@ def cut_release(benchmark: Benchmark, name: str, note: str = "", *, actor: User)
     data = {"release": name, "items": len(locked), "audited": release.audited}
     ItemEvent.objects.create(benchmark=benchmark, actor=actor, kind="release.cut", data=data)
     return release
-
-
-def _validate(release: Release) -> None:
-    try:
-        release.full_clean()
-    except ValidationError as error:
-        problems = [
-            {"path": "name" if field == "__all__" else field, "message": message}
-            for field, messages in error.message_dict.items()
-            for message in messages
-        ]
-        if Release.objects.filter(benchmark=release.benchmark, name=release.name).exists():
-            text = _("There is a release “%(name)s” already; releases never change. Choose another name.")
-            raise _problem("name", text % {"name": release.name}, code="name_taken") from error
-        raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems) from error
 
 
 # --- parts of the above -------------------------------------------------------------------------------------------
@@ -389,7 +377,7 @@ def _require_move(item: Item, move: Move, actor: User) -> None:
 def _require_phase_of(item: Item, criterion: str, actor: User) -> Phase:
     phase = PHASE_OF_CRITERION.get(criterion)
     if phase is None:
-        raise _problem("criterion", _("There is no criterion “%(code)s”.") % {"code": criterion[:60]})
+        raise Invalid.at("criterion", _("There is no criterion “%(code)s”.") % {"code": criterion[:60]})
     may_review(actor, item, phase=phase).require()
     if phase_of(State(item.state)) is not phase:
         raise Conflict(
@@ -413,7 +401,7 @@ def _require_hash(item: Item, document_hash: str) -> None:
 
 def _require_reason(move: Move, reason: str) -> None:
     if move in NEEDS_REASON and not reason.strip():
-        raise _problem("reason", _("Give a reason: it is what the others will read."), code="reason_missing")
+        raise Invalid.at("reason", _("Give a reason: it is what the others will read."), code="reason_missing")
 
 
 def _require_no_errors(item: Item, text: str) -> None:
@@ -427,10 +415,6 @@ def _require_no_errors(item: Item, text: str) -> None:
             code="errors_found",
             problems=[{"path": f["anchor"] or f["section"], "message": f["message"]} for f in errors],
         )
-
-
-def _problem(path: str, message: str, *, code: str = "invalid") -> Invalid:
-    return Invalid(message, code=code, problems=[{"path": path, "message": message}])
 
 
 def _seen(item: Item, actor: User) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _read(serializer: type[serializers.Serializer[Any]], request: Request) -> di
         for path, found in given.errors.items()
         for message in (found if isinstance(found, list) else [found])
     ]
-    raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+    raise Invalid.of(problems)
 
 
 def _person(request: Request) -> User:

@@ -65,7 +65,7 @@ def require_variant(variant: str) -> str:
     if variant not in VARIANTS:
         text = _("There is no variant “%(variant)s”; use one of %(known)s.")
         text = text % {"variant": variant[:40], "known": ", ".join(VARIANTS)}
-        raise Invalid(text, code="unknown_variant", problems=[{"path": "variant", "message": text}])
+        raise Invalid.at("variant", text, code="unknown_variant")
     return variant
 
 

@@ -54,7 +54,7 @@ def _at_most(size: int, limit: float, unit: str) -> str:
 
 
 def _import(team: Any, number: int, file: Path) -> None:
-    from annotation.actions import create_benchmark
+    from annotation.benchmark_actions import create_benchmark
     from annotation.importing import import_file
 
     benchmark = team.benchmark if not number else create_benchmark(f"b{number}", "b", actor=team.root)

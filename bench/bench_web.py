@@ -115,7 +115,7 @@ class _Bench:
     def __init__(self, team: Any, port: int, bare_port: int, repeats: int):
         from django.db import connection
 
-        from annotation.actions import set_membership
+        from annotation.benchmark_actions import set_membership
         from annotation.states import Role
         from tests.factories import make_user
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
@@ -20,6 +19,7 @@ from audit.releases import ReleaseItem, release_documents
 from lhdr_site.endpoints.errors import ErrorKind
 from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.errors import Conflict, Invalid
+from lhdr_site.shared.validation import validate
 
 from . import tasks
 from .models import Condition, ImageMode, Judge, Response, Run, RunEvent, RunState, System, Verdict, Work
@@ -54,41 +54,33 @@ def create_judge(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) 
     may_manage_runs(actor, benchmark).require()
     judge = Judge(benchmark=benchmark, created_by=actor, **{"prompt_version": DEFAULT_VERSION, **data})
     if judge.endpoint is None:
-        raise _problem("endpoint", _("Choose the endpoint at which the judge answers."))
+        raise Invalid.at("endpoint", _("Choose the endpoint at which the judge answers."))
     if not judge.model.strip():
-        raise _problem("model", _("Enter the model id, as the endpoint names it."))
+        raise Invalid.at("model", _("Enter the model id, as the endpoint names it."))
     if judge.prompt_version not in TEMPLATES:
         known = ", ".join(TEMPLATES)
-        raise _problem("prompt_version", _("There is no such prompt version; choose one of %s.") % known)
+        raise Invalid.at("prompt_version", _("There is no such prompt version; choose one of %s.") % known)
     _check_configuration(judge, benchmark)
     judge.save()
     return judge
 
 
 def _check_configuration(row: System | Judge, benchmark: Benchmark) -> None:
-    try:
-        row.full_clean()
-    except ValidationError as error:
-        problems = [{"path": f, "message": m} for f, ms in error.message_dict.items() for m in ms]
-        raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems) from error
+    validate(row)
     assert row.endpoint is not None
     _require_endpoint(benchmark, row.endpoint, "endpoint")
     if not isinstance(row.extra_body, dict):
-        raise _problem("extra_body", _('Write a JSON object in braces, like {"temperature": 0}.'))
+        raise Invalid.at("extra_body", _('Write a JSON object in braces, like {"temperature": 0}.'))
     if taken := [name for name in ("model", "messages") if name in row.extra_body]:
-        raise _problem("extra_body", _("The Workbench sets %s itself; remove it.") % ", ".join(taken))
+        raise Invalid.at("extra_body", _("The Workbench sets %s itself; remove it.") % ", ".join(taken))
     if row.extra_body.get("stream") and row.endpoint.wire != "openai":
-        raise _problem("extra_body", _("Streaming works with the OpenAI wire format only; remove “stream”."))
+        raise Invalid.at("extra_body", _("Streaming works with the OpenAI wire format only; remove “stream”."))
 
 
 def _require_endpoint(benchmark: Benchmark, endpoint: Endpoint, path: str) -> None:
     if not benchmark.endpoints.filter(pk=endpoint.pk).exists():
         text = _("This benchmark may not use the endpoint “%s”; a superuser can allow it in the benchmark's settings.")
-        raise _problem(path, text % endpoint)
-
-
-def _problem(path: str, message: str, *, code: str = "invalid") -> Invalid:
-    return Invalid(message, problems=[{"path": path, "message": message}], code=code)
+        raise Invalid.at(path, text % endpoint)
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------
@@ -132,31 +124,31 @@ def launch_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) ->
 
 def _check_launch(run: Run, judges: Sequence[Judge]) -> None:
     if not judges:
-        raise _problem("judges", _("Choose at least one judge."))
+        raise Invalid.at("judges", _("Choose at least one judge."))
     for path, rows in (("release", [run.release]), ("system", [run.system]), ("judges", judges)):
         if strange := [str(row) for row in rows if row.benchmark_id != run.benchmark_id]:
-            raise _problem(path, _("%s belongs to another benchmark.") % ", ".join(strange))
+            raise Invalid.at(path, _("%s belongs to another benchmark.") % ", ".join(strange))
     if people := [judge.name for judge in judges if judge.endpoint is None]:
-        raise _problem("judges", _("%s is a person; people judge on the response's page.") % ", ".join(people))
+        raise Invalid.at("judges", _("%s is a person; people judge on the response's page.") % ", ".join(people))
     if run.main_judge not in judges:
-        raise _problem("main_judge", _("The main judge must be one of the judges."))
+        raise Invalid.at("main_judge", _("The main judge must be one of the judges."))
     _require_endpoint(run.benchmark, run.system.endpoint, "system")
     for judge in judges:
         assert judge.endpoint is not None
         _require_endpoint(run.benchmark, judge.endpoint, "judges")
     if run.condition not in Condition.values:
-        raise _problem("condition", _("The condition is with_image or without_image."))
+        raise Invalid.at("condition", _("The condition is with_image or without_image."))
     if run.concurrency < 1:
-        raise _problem("concurrency", _("At least one call at once is needed."))
+        raise Invalid.at("concurrency", _("At least one call at once is needed."))
     if run.budget is not None and run.budget <= 0:
-        raise _problem("budget", _("Leave the budget empty for none, or enter more than 0."))
+        raise Invalid.at("budget", _("Leave the budget empty for none, or enter more than 0."))
     _check_items(run)
 
 
 def _check_items(run: Run) -> None:
     """Every item can be asked and judged."""
     if not run.item_count:
-        raise _problem("release", _("The release holds no items."))
+        raise Invalid.at("release", _("The release holds no items."))
     with_images = run.condition == Condition.WITH_IMAGE and run.system.image_mode != ImageMode.NONE
     without_checklist, unfetched, pictures = [], [], False
     for document in release_documents(run.release):
@@ -169,19 +161,19 @@ def _check_items(run: Run) -> None:
                 unfetched.append(document["id"])
     if without_checklist:
         text = _("%(count)d items have no checklist and cannot be judged: %(ids)s.")
-        raise _problem("release", text % {"count": len(without_checklist), "ids": _some(without_checklist)})
+        raise Invalid.at("release", text % {"count": len(without_checklist), "ids": _some(without_checklist)})
     if unfetched:
         text = _(
             "%(count)d items have question images that are only known by their address: %(ids)s. Fetch them before "
             "the release is cut, or run the condition without image."
         )
-        raise _problem("condition", text % {"count": len(unfetched), "ids": _some(unfetched)}, code="images_missing")
+        raise Invalid.at("condition", text % {"count": len(unfetched), "ids": _some(unfetched)}, code="images_missing")
     if pictures and run.system.image_mode == ImageMode.URL_IN_PROMPT and not settings.PUBLIC_URL:
         text = _(
             "The system fetches images by their address, so this installation must be reachable: set LHDR_PUBLIC_URL "
             "to its address (see docs/settings.md), or use a system that gets images inline."
         )
-        raise _problem("system", text, code="no_public_url")
+        raise Invalid.at("system", text, code="no_public_url")
 
 
 def _some(ids: Sequence[str]) -> str:
@@ -223,7 +215,7 @@ def resume_run(run: Run, *, actor: User, budget: Any = None) -> Run:
         run.budget = budget
     if run.budget is not None and run.spent >= run.budget:
         text = _("The budget of %(budget)s USD is used up (%(spent)s spent): raise it to go on.")
-        raise _problem("budget", text % {"budget": run.budget, "spent": run.spent}, code="budget_used_up")
+        raise Invalid.at("budget", text % {"budget": run.budget, "spent": run.spent}, code="budget_used_up")
     again = 0
     if run.state == RunState.STOPPED:
         kinds = [kind for kind in ErrorKind if kind.permanent]
@@ -254,9 +246,9 @@ def rejudge(run: Run, judge: Judge, *, actor: User) -> int:
     run = _locked(run, actor)
     _require_state(run, *(state for state in RunState if state != RunState.CANCELLED))
     if judge.benchmark_id != run.benchmark_id:
-        raise _problem("judge", _("%s belongs to another benchmark.") % judge)
+        raise Invalid.at("judge", _("%s belongs to another benchmark.") % judge)
     if judge.endpoint is None:
-        raise _problem("judge", _("%s is a person; people judge on the response's page.") % judge)
+        raise Invalid.at("judge", _("%s is a person; people judge on the response's page.") % judge)
     _require_endpoint(run.benchmark, judge.endpoint, "judge")
     run.judges.add(judge)
     none = ~Q(unparseable="") | Q(status__in=(Status.FAILED, Status.CANCELLED))
@@ -289,7 +281,7 @@ def record_human_verdict(
     steps = len(document.checklist)
     if len(vector) != steps or any(mark not in (0, 1) for mark in vector):
         text = _("Mark each of the %(steps)d steps with 1 or 0; %(given)d marks were given.")
-        raise _problem("vector", text % {"steps": steps, "given": len(vector)})
+        raise Invalid.at("vector", text % {"steps": steps, "given": len(vector)})
     judge = _person(run.benchmark, actor)
     known = Verdict.objects.filter(response=response, judge=judge, repeat=1).first()
     old = known and {"answer_correct": known.answer_correct, "vector": known.vector}

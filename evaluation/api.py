@@ -400,7 +400,7 @@ def _launch(benchmark: Benchmark, data: dict[str, Any]) -> dict[str, Any]:
         "main_judge": _named(judges, [data["main_judge"]] if "main_judge" in data else [], "main_judge", problems),
     }
     if problems:
-        raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+        raise Invalid.of(problems)
     main = found["main_judge"][0] if found["main_judge"] else None
     return {
         **data,
@@ -524,7 +524,7 @@ class Leaderboard(APIView):
             text = _("The condition is with_image or without_image.")
             problems.append({"path": "condition", "message": text})
         if problems:
-            raise Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+            raise Invalid.of(problems)
         if release is None:
             return Reply({"release": None, "audited": None, "profile": "strict", "n": 0, "judge": None, "runs": []})
         report = leaderboard(release, next(iter(named), None))

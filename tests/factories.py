@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from annotation import actions
+from annotation import actions, benchmark_actions
 from annotation.document import Document
 from annotation.models import Benchmark, Item
 from annotation.states import Role
@@ -49,9 +49,9 @@ class Team:
 
 def make_team(slug: str = "bench", preset: str = "paper") -> Team:
     root = make_user(f"{slug}-root", is_superuser=True, is_staff=True)
-    benchmark = actions.create_benchmark(slug, f"Benchmark {slug}", preset, actor=root)
+    benchmark = benchmark_actions.create_benchmark(slug, f"Benchmark {slug}", preset, actor=root)
     roles = {"ann": Role.ANNOTATOR, "ann2": Role.ANNOTATOR, "aud": Role.AUDITOR, "core": Role.CORE, "admin": Role.ADMIN}
     people = {name: make_user(f"{slug}-{name}") for name in [*roles, "stranger"]}
     for name, role in roles.items():
-        actions.set_membership(benchmark, people[name], role, actor=root)
+        benchmark_actions.set_membership(benchmark, people[name], role, actor=root)
     return Team(benchmark=benchmark, root=root, **people)

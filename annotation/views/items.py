@@ -131,7 +131,7 @@ def item_import(request: HttpRequest, slug: str) -> HttpResponse:
         benchmark,
         form.cleaned_data["file"].file,
         form.cleaned_data["format"],
-        actor=request.user,
+        actor=request.user,  # type: ignore[arg-type]
         linear_prerequisites=form.cleaned_data["linear_prerequisites"],
         new_ids=form.cleaned_data["new_ids"],
         dry_run=dry_run,

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import actions, benchmark_actions, listing
+from annotation import benchmark_actions, listing
 from annotation.benchmarks import get_benchmark_for
 from annotation.forms.settings import BenchmarkCreateForm, BenchmarkForm, EndpointsForm, LabelForm, MemberForm
 from annotation.models import Benchmark, Category, OperationTag
@@ -27,7 +27,7 @@ def benchmark_create(request: HttpRequest) -> HttpResponse:
         raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
     form = BenchmarkCreateForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        benchmark = actions.create_benchmark(**form.cleaned_data, actor=request.user)
+        benchmark = benchmark_actions.create_benchmark(**form.cleaned_data, actor=request.user)
         messages.success(request, _("The benchmark is there, and you are its admin. Add its members next."))
         return redirect("annotation:benchmark-settings", slug=benchmark.slug)
     return render(request, "annotation/benchmark_form.html", {"form": form}, status=422 if form.errors else 200)
@@ -47,7 +47,7 @@ def benchmark_settings(request: HttpRequest, slug: str) -> HttpResponse:
         fields = BenchmarkForm(request.POST, instance=stored, auto_id="fields_%s")
         if not fields.is_valid():
             return _page(request, benchmark, fields=fields)
-        actions.change_benchmark(benchmark, fields.cleaned_data, actor=request.user)  # type: ignore[arg-type]
+        benchmark_actions.change_benchmark(benchmark, fields.cleaned_data, actor=request.user)  # type: ignore[arg-type]
     elif name == "endpoints":
         endpoints = EndpointsForm(request.POST, instance=stored, auto_id="endpoints_%s")
         if not endpoints.is_valid():
@@ -94,14 +94,14 @@ def member_save(request: HttpRequest, slug: str) -> HttpResponse:
         person = User.objects.filter(memberships__benchmark=benchmark, pk=int(pk)).first() if pk.isdecimal() else None
         if person is None:
             raise Http404
-        actions.set_membership(benchmark, person, None, actor=request.user)  # type: ignore[arg-type]
+        benchmark_actions.set_membership(benchmark, person, None, actor=request.user)  # type: ignore[arg-type]
         messages.success(request, _("%(name)s is no longer a member.") % {"name": person.get_username()})
     else:
         form = MemberForm(request.POST, auto_id="member_%s")
         if not form.is_valid():
             return _page(request, benchmark, member=form)
         person, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
-        actions.set_membership(benchmark, person, role, actor=request.user)  # type: ignore[arg-type]
+        benchmark_actions.set_membership(benchmark, person, role, actor=request.user)  # type: ignore[arg-type]
         messages.success(request, _("%(name)s is a member now.") % {"name": person.get_username()})
     if person == request.user:  # may have given the role away
         return redirect("annotation:home")

@@ -93,4 +93,4 @@ def _as_invalid(error: ValidationError) -> Invalid:
             problems.append({"path": path, "message": str(detail)})
 
     collect(error.detail, "")
-    return Invalid("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)
+    return Invalid.of(problems)

@@ -1,5 +1,6 @@
 """Domain errors: what an action raises when it wrote nothing. Pages and the API turn them into 403, 409 and 422."""
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -33,5 +34,15 @@ class Invalid(DomainError):
 
     status, code = 422, "invalid"
 
-    def __init__(self, message: str, *, problems: list[dict[str, str]] | None = None, **kwargs: Any):
-        super().__init__(message, problems=problems or [], **kwargs)
+    def __init__(self, message: str, *, problems: Sequence[dict[str, str]] = (), **kwargs: Any):
+        super().__init__(message, problems=list(problems), **kwargs)
+
+    @classmethod
+    def at(cls, path: str, message: str, *, code: str = "invalid") -> "Invalid":
+        """One problem, with the field it is about."""
+        return cls(message, code=code, problems=[{"path": path, "message": message}])
+
+    @classmethod
+    def of(cls, problems: Sequence[dict[str, str]]) -> "Invalid":
+        """Several problems; the sentence names them all."""
+        return cls("; ".join(f"{p['path']}: {p['message']}" for p in problems), problems=problems)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import actions
+from annotation import actions, benchmark_actions, importing
 from annotation.document import read_document
 from annotation.models import Comment, Item, ItemEvent, Membership, Revision
 from annotation.states import Role, State
@@ -185,21 +185,21 @@ def test_restore_revision_makes_the_old_document_the_newest(team: Team) -> None:
 
 def test_import_documents_twice_changes_nothing_the_second_time(team: Team) -> None:
     documents = [replace(good_document(), id=f"x{n}") for n in range(3)]
-    report = actions.import_documents(team.benchmark, documents, {}, actor=team.admin)
+    report = importing.import_documents(team.benchmark, documents, {}, actor=team.admin)
     assert (report.created, report.changed, report.unchanged) == (3, 0, 0)
     assert Revision.objects.filter(item__benchmark=team.benchmark).count() == 3
-    report = actions.import_documents(team.benchmark, documents, {}, actor=team.admin)
+    report = importing.import_documents(team.benchmark, documents, {}, actor=team.admin)
     assert (report.created, report.changed, report.unchanged) == (0, 0, 3)
     assert Revision.objects.filter(item__benchmark=team.benchmark).count() == 3
 
 
 def test_import_documents_altering_a_locked_item_imports_nothing_and_names_the_row(team: Team) -> None:
     locked = replace(good_document(), id="locked-one")
-    actions.import_documents(team.benchmark, [locked], {}, actor=team.admin)
+    importing.import_documents(team.benchmark, [locked], {}, actor=team.admin)
     Item.objects.filter(uid="locked-one").update(state=State.LOCKED)
     rows = [replace(good_document(), id="new-one"), replace(locked, answer="other")]
     with pytest.raises(Invalid) as caught:
-        actions.import_documents(team.benchmark, rows, {}, actor=team.admin, row_numbers=[4, 7])
+        importing.import_documents(team.benchmark, rows, {}, actor=team.admin, row_numbers=[4, 7])
     assert "row 7, item locked-one" in caught.value.details["problems"][0]["path"]
     assert not Item.objects.filter(uid="new-one").exists()
 
@@ -207,16 +207,16 @@ def test_import_documents_altering_a_locked_item_imports_nothing_and_names_the_r
 def test_import_documents_with_an_id_of_another_benchmark_is_refused(team: Team) -> None:
     other = make_team("other")
     document = replace(good_document(), id="shared-id")
-    actions.import_documents(other.benchmark, [document], {}, actor=other.admin)
+    importing.import_documents(other.benchmark, [document], {}, actor=other.admin)
     with pytest.raises(Invalid) as caught:
-        actions.import_documents(team.benchmark, [document], {}, actor=team.admin)
+        importing.import_documents(team.benchmark, [document], {}, actor=team.admin)
     assert "another benchmark" in caught.value.details["problems"][0]["message"]
 
 
 @pytest.mark.parametrize("who", ["ann", "aud", "core", "stranger"])
 def test_import_documents_by_others_than_admins_is_refused(team: Team, who: str) -> None:
     with pytest.raises(NotAllowed):
-        actions.import_documents(team.benchmark, [good_document()], {}, actor=getattr(team, who))
+        importing.import_documents(team.benchmark, [good_document()], {}, actor=getattr(team, who))
 
 
 def test_comments_keep_the_items_counts(team: Team) -> None:
@@ -238,23 +238,23 @@ def test_comments_keep_the_items_counts(team: Team) -> None:
 
 
 def test_set_membership_keeps_the_last_admin(team: Team) -> None:
-    actions.set_membership(team.benchmark, team.root, None, actor=team.admin)
+    benchmark_actions.set_membership(team.benchmark, team.root, None, actor=team.admin)
     with pytest.raises(Invalid, match="needs an admin"):
-        actions.set_membership(team.benchmark, team.admin, Role.CORE, actor=team.admin)
+        benchmark_actions.set_membership(team.benchmark, team.admin, Role.CORE, actor=team.admin)
     with pytest.raises(NotAllowed):
-        actions.set_membership(team.benchmark, team.ann, Role.ADMIN, actor=team.core)
+        benchmark_actions.set_membership(team.benchmark, team.ann, Role.ADMIN, actor=team.core)
     assert Membership.objects.get(benchmark=team.benchmark, user=team.admin).role == Role.ADMIN
 
 
 @pytest.mark.parametrize("slug", ["", "Upper", "sp ace", "-x", "a" * 51, "bench", "a/b"])
 def test_create_benchmark_with_a_bad_or_taken_slug_is_refused(team: Team, slug: str) -> None:
     with pytest.raises(Invalid, match="slug"):
-        actions.create_benchmark(slug, "Name", actor=team.root)
+        benchmark_actions.create_benchmark(slug, "Name", actor=team.root)
 
 
 def test_create_benchmark_by_others_than_superusers_is_refused(team: Team) -> None:
     with pytest.raises(NotAllowed):
-        actions.create_benchmark("another", "Name", actor=team.admin)
+        benchmark_actions.create_benchmark("another", "Name", actor=team.admin)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation import actions, listing
+from annotation import actions, benchmark_actions, listing
 from annotation.activity import words_of
 from annotation.models import Category, Item, ItemEvent
 from annotation.states import Role, State
@@ -27,7 +27,7 @@ def put(item: Item, **columns: Any) -> None:
 
 def test_home_shows_what_waits_for_me_over_all_my_benchmarks(team: Team) -> None:
     other = make_team("other")
-    actions.set_membership(other.benchmark, team.ann, Role.ANNOTATOR, actor=other.root)
+    benchmark_actions.set_membership(other.benchmark, team.ann, Role.ANNOTATOR, actor=other.root)
     returned = team.item(replace(good_document(question="Which ferry was renamed?"), id="a"))
     put(returned, state=State.RETURNED)
     draft = other.item(replace(good_document(question="Which lighthouse was moved?"), id="b"), author=team.ann)
@@ -40,7 +40,7 @@ def test_home_shows_what_waits_for_me_over_all_my_benchmarks(team: Team) -> None
 
 def test_home_shows_nothing_of_a_benchmark_that_one_left(team: Team) -> None:
     team.item(replace(good_document(question="Which ferry was renamed?"), id="a"))
-    actions.set_membership(team.benchmark, team.ann, None, actor=team.root)
+    benchmark_actions.set_membership(team.benchmark, team.ann, None, actor=team.root)
     text = team.client("ann").get("/").content.decode()
     assert "Which ferry" not in text and "/b/bench/" not in text
     assert "You are in no benchmark yet" in text
@@ -100,7 +100,7 @@ def test_benchmark_home_when_empty_names_the_first_steps(team: Team) -> None:
 
 def test_benchmark_home_renders_the_guideline_and_nothing_active(team: Team) -> None:
     changes = {"guideline": "# Rules\n\n**Short** answers. <script>alert(1)</script>"}
-    actions.change_benchmark(team.benchmark, changes, actor=team.admin)
+    benchmark_actions.change_benchmark(team.benchmark, changes, actor=team.admin)
     text = team.client("ann").get("/b/bench/").content.decode()
     assert "<strong>Short</strong>" in text and "<script>alert" not in text
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import actions, listing
+from annotation import actions, benchmark_actions, listing
 from annotation.listing import Filters, item_list
 from annotation.models import Item
 from annotation.states import Gate, GateStatus, Role, State, gate_status
@@ -223,7 +223,7 @@ def test_item_create_by_get_makes_nothing(team: Team) -> None:
 def test_tab_counts_of_another_benchmark_are_not_counted(team: Team) -> None:
     team.item()
     other = make_team("other")
-    actions.set_membership(other.benchmark, team.ann, Role.ANNOTATOR, actor=other.root)
+    benchmark_actions.set_membership(other.benchmark, team.ann, Role.ANNOTATOR, actor=other.root)
     other.item(author=team.ann)
     counts = listing.tab_counts(team.benchmark, team.ann)
     assert (counts["all"], counts["mine"], counts["recent"], counts["locked"]) == (1, 1, 1, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotation import actions
+from annotation import actions, benchmark_actions
 from annotation.models import Benchmark, Item
 from annotation.states import State
 from tests.documents import good_data, good_document
@@ -41,7 +41,9 @@ def full(transactional_db: Any) -> Team:
         if n < 10:
             Item.objects.filter(pk=item.pk).update(state=states[n % 5], errors=n % 2, category="media")
     actions.add_comment(item, "Is this the ferry?", actor=team.aud, blocking=True)
-    actions.change_benchmark(team.benchmark, {"guideline": "# Rules\n\n- Be short.", "target": 60}, actor=team.admin)
+    benchmark_actions.change_benchmark(
+        team.benchmark, {"guideline": "# Rules\n\n- Be short.", "target": 60}, actor=team.admin
+    )
     return team
 
 

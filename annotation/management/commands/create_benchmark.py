@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from annotation import actions
+from annotation import benchmark_actions
 from annotation.management.people import superuser
 from annotation.models import Preset
 from lhdr_site.shared.errors import DomainError
@@ -22,7 +22,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         actor = superuser(options["user"])
         try:
-            benchmark = actions.create_benchmark(options["slug"], options["name"], options["preset"], actor=actor)
+            benchmark = benchmark_actions.create_benchmark(
+                options["slug"], options["name"], options["preset"], actor=actor
+            )
         except DomainError as error:
             raise CommandError(error.message) from error
         self.stdout.write(f"Created benchmark {benchmark.slug} ({benchmark.preset}); its admin is {actor.username}.")

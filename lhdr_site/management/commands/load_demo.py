@@ -13,6 +13,7 @@ from django.core.management import BaseCommand
 from django.db import transaction
 
 from annotation import actions as items
+from annotation import benchmark_actions as benchmarks
 from annotation import images
 from annotation.demo import DEMO_PASSWORD, DEMO_PEOPLE, DEMO_SLUG, SANDBOX_SLUG, demo_is_loaded
 from annotation.document import Document, read_document
@@ -70,14 +71,14 @@ class Command(BaseCommand):
         return people
 
     def _benchmark(self, people: dict[str, User]) -> Benchmark:
-        benchmark = items.create_benchmark(DEMO_SLUG, "Demo benchmark", actor=people["dana"], is_demo=True)
+        benchmark = benchmarks.create_benchmark(DEMO_SLUG, "Demo benchmark", actor=people["dana"], is_demo=True)
         roles = {"ada": Role.ANNOTATOR, "ezra": Role.ANNOTATOR, "bela": Role.AUDITOR, "cora": Role.CORE}
         for name, role in roles.items():
-            items.set_membership(benchmark, people[name], role, actor=people["dana"])
+            benchmarks.set_membership(benchmark, people[name], role, actor=people["dana"])
         guideline = (FOLDER / "guideline.md").read_text() if (FOLDER / "guideline.md").exists() else ""
         description = "Invented for trying out: items, systems and judges are demo data, no source was opened."
         changes = {"description": description, "guideline": guideline, "target": 24}
-        return items.change_benchmark(benchmark, changes, actor=people["dana"])
+        return benchmarks.change_benchmark(benchmark, changes, actor=people["dana"])
 
     def _documents(self) -> list[Document]:
         return [read_document(json.loads(line)) for line in (FOLDER / "items.jsonl").read_text().splitlines() if line]
@@ -96,9 +97,9 @@ class Command(BaseCommand):
 
     def _sandbox(self, people: dict[str, User]) -> None:
         """A place where one person alone can try every step."""
-        sandbox = items.create_benchmark(SANDBOX_SLUG, "Sandbox", Preset.SANDBOX, actor=people["dana"])
+        sandbox = benchmarks.create_benchmark(SANDBOX_SLUG, "Sandbox", Preset.SANDBOX, actor=people["dana"])
         for name in ("ada", "ezra", "bela", "cora"):
-            items.set_membership(sandbox, people[name], Role.ADMIN, actor=people["dana"])
+            benchmarks.set_membership(sandbox, people[name], Role.ADMIN, actor=people["dana"])
         sandbox.endpoints.add(self._endpoint())
 
     def _endpoint(self) -> Endpoint:
