@@ -5,21 +5,9 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from lhdr_site.shared.admin import ReadOnly
+
 from .models import CriterionResult, Release, Transition
-
-
-class ReadOnly(admin.ModelAdmin):
-    show_full_result_count = False
-    actions = None
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Transition)

@@ -16,6 +16,8 @@ admin.site.index_title = _("People, endpoints and benchmarks of this installatio
 class ReadOnly(admin.ModelAdmin):
     """Shows rows to those who may view them; nothing is added, changed or deleted here."""
 
+    show_full_result_count = False  # counting every row of a large table costs more than the page
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from annotation import benchmark_actions
-from annotation.management.people import superuser
+from annotation.management.arguments import superuser
 from annotation.models import Preset
 from lhdr_site.shared.errors import DomainError
 

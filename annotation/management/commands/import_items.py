@@ -6,8 +6,8 @@ from django.core.management import BaseCommand, CommandError
 
 from annotation.importing import import_file
 from annotation.interchange import FORMATS
-from annotation.management.people import benchmark_admin
-from annotation.models import Benchmark
+from annotation.management.arguments import actor_for, benchmark_named
+from lhdr_site.shared.errors import DomainError
 
 SHOWN = 50
 
@@ -29,18 +29,20 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="who imports: an admin of the benchmark; its first admin without it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']!r}; make it with `lhdr create_benchmark`.")
-        outcome = import_file(
-            benchmark,
-            options["file"],
-            options["format"],
-            actor=benchmark_admin(benchmark, options["user"]),
-            linear_prerequisites=options["linear_prerequisites"],
-            new_ids=options["new_ids"],
-            dry_run=options["dry_run"],
-        )
+        benchmark = benchmark_named(options["benchmark"])
+        actor = actor_for(benchmark, options["user"])
+        try:
+            outcome = import_file(
+                benchmark,
+                options["file"],
+                options["format"],
+                actor=actor,
+                linear_prerequisites=options["linear_prerequisites"],
+                new_ids=options["new_ids"],
+                dry_run=options["dry_run"],
+            )
+        except DomainError as error:
+            raise CommandError(error.message) from error
         if outcome.report is None:
             self._refuse(outcome.problems)
         for warning in outcome.warnings:

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from annotation.management.arguments import actor_for, benchmark_named
 from audit import actions
-from audit.commands import actor_for, benchmark_of
 from lhdr_site.shared.errors import DomainError
 
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--user", metavar="NAME", help="who does it: an admin; the first admin without it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = benchmark_of(options["benchmark"])
+        benchmark = benchmark_named(options["benchmark"])
         actor = actor_for(benchmark, options["user"])
         try:
             release = actions.cut_release(benchmark, options["name"], options["note"], actor=actor)

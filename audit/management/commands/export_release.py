@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from audit.commands import benchmark_of
+from annotation.management.arguments import benchmark_named
 from audit.models import Release
 from audit.releases import VARIANTS, write_export
 from lhdr_site.shared.errors import DomainError
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--variant", choices=VARIANTS, default="full")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = benchmark_of(options["benchmark"])
+        benchmark = benchmark_named(options["benchmark"])
         release = Release.objects.filter(benchmark=benchmark, name=options["release"]).first()
         if release is None:
             names = ", ".join(Release.objects.filter(benchmark=benchmark).values_list("name", flat=True)) or "none yet"
