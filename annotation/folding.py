@@ -1,4 +1,7 @@
-"""Text and URLs folded for comparison and search. The stored text is never changed. PURE: imports no Django."""
+"""Text and URLs as the index tables hold them, for search in lists. PURE: imports no Django.
+
+`checks/text.py` folds for comparison, which takes punctuation for spaces; here it stays, as URLs are searched too.
+"""
 
 import re
 import unicodedata
@@ -10,6 +13,8 @@ _SPACES = re.compile(r"\s+")
 
 def fold(text: str) -> str:
     """NFKC, case folded, accents stripped, white space collapsed."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     stripped = "".join(c for c in decomposed if not unicodedata.combining(c))
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", stripped)).strip()
