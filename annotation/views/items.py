@@ -41,6 +41,7 @@ def item_list(request: HttpRequest, slug: str) -> HttpResponse:
         "benchmark": benchmark,
         "form": form,
         "items": _with_dots(page.items),
+        "categories": dict(form.fields["category"].choices),  # type: ignore[attr-defined]
         "page": page,
         "chips": chips,
         "counts": counts,

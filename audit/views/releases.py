@@ -58,6 +58,7 @@ def release(request: Request, slug: str, name: str) -> HttpResponse:
         "nav": "releases",
         "release": found,
         "page": page,
+        "categories": dict(benchmark.categories.values_list("slug", "name")),
         "may_export": may_export_release(request.user, benchmark),
         "variants": [
             ("full", _("Full"), _("Everything, with answers and hidden evidence. For backup and your own evaluation.")),

@@ -41,6 +41,14 @@ def test_item_list_shows_a_row_for_each_item_and_its_address(team: Team) -> None
     assert "The picture shows a railway crossing" in reply.content.decode()
 
 
+def test_item_list_names_a_category_in_words_and_a_foreign_one_as_it_is(team: Team) -> None:
+    put(team.item(), category="media")
+    put(team.item(), category="cookery")  # not a category of the benchmark
+    team.benchmark.categories.filter(slug="media").update(name="Films and books")
+    html = team.client("ann").get("/b/bench/items/").content.decode()
+    assert "<div>Films and books</div>" in html and "<div>cookery</div>" in html
+
+
 def test_item_list_for_a_stranger_does_not_exist(team: Team) -> None:
     assert team.client("stranger").get("/b/bench/items/").status_code == 404
 

@@ -117,6 +117,7 @@ def test_comment_reply_resolve_and_reopen(team: Team) -> None:
     html = client.post(url(item, "comments/"), fields, **HTMX).content.decode()
     assert "<strong>this</strong>" in html and "<script>x" not in html
     assert "blocks locking" in html and 'href="#step-c3"' in html
+    assert "data-focus" in html and "data-focus" not in client.get(url(item, "comments/"), **HTMX).content.decode()
     thread = item.comments.get()
     reply = team.client("ann").post(url(item, "comments/"), {"body": "Yes.", "parent": thread.pk})
     assert reply["Location"] == url(item) + "?panel=comments#panel"

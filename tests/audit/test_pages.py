@@ -320,6 +320,13 @@ def test_release_pages_show_to_members_and_hide_from_strangers(team: Team, locke
     assert page_of(team, "admin", "release", "v2").status_code == 404
 
 
+def test_release_page_names_the_category_in_words(team: Team, locked: Item) -> None:
+    slug = locked.category
+    team.benchmark.categories.filter(slug=slug).update(name="Renamed kind")
+    actions.cut_release(team.benchmark, "v1", actor=team.admin)
+    assert "Renamed kind" in page_of(team, "core", "release", "v1").content.decode()
+
+
 def test_release_page_shows_hash_canary_and_exports_to_admins_alone(team: Team, locked: Item) -> None:
     release = actions.cut_release(team.benchmark, "v1", actor=team.admin)
     text = page_of(team, "admin", "release", "v1").content.decode()
