@@ -367,7 +367,7 @@ def dismiss_finding(item: Item, subject: str, fingerprint: str, reason: str, *, 
     if not reason.strip():
         raise Invalid(_("Say why this warning does not apply."), code="empty_reason")
     found = next((f for f in item.findings if f["subject"] == subject), None)
-    if found is None or item.checked_hash != item.document_hash:
+    if found is None or found["fingerprint"] != fingerprint or item.checked_hash != item.document_hash:
         raise Conflict(_("The checks ran anew meanwhile. Look at the finding again."))
     if found["level"] == "error":
         raise Invalid(_("An error cannot be dismissed; mend it."), code="not_dismissible")

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from lhdr_site.shared.errors import Conflict, Invalid
+from lhdr_site.shared.numbers import read_whole
 
 from . import actions, listing, queries
 from .benchmarks import get_benchmark_for, get_item_for
@@ -261,8 +262,8 @@ class ItemList(APIView):
 def _limit(text: str) -> int:
     if not text:
         return listing.PAGE
-    if text.isdecimal() and 1 <= int(text[:9]) <= LARGEST_PAGE:
-        return int(text)
+    if 1 <= (limit := read_whole(text) or 0) <= LARGEST_PAGE:
+        return limit
     message = _("must be a whole number from 1 to %(most)d") % {"most": LARGEST_PAGE}
     raise Invalid(f"limit {message}", problems=[{"path": "limit", "message": message}])
 

@@ -15,6 +15,8 @@ from django.db.models.functions import Coalesce, TruncWeek
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from lhdr_site.shared.numbers import read_whole
+
 from .folding import fold
 from .models import Benchmark, Comment, Item, ItemEvent, Membership
 from .states import GATE_SECTIONS, IN_AUDIT, Gate, GateStatus, State, gate_status
@@ -98,13 +100,14 @@ def has_gate(status: str) -> Q:
 def _search(q: str) -> Q:
     """Every word of `q` in the folded text; or the number (#12), or the document's id."""
     text = q.strip()
-    if text.startswith("#") and text[1:].isdecimal():
-        return Q(number=int(text[1:]))
+    if text.startswith("#") and (number := read_whole(text[1:])) is not None:
+        return Q(number=number)
     words = Q()
     for word in fold(text).split():
         words &= Q(search_text__contains=word)
     words |= Q(uid=text)
-    return words | Q(number=int(text)) if text.isdecimal() else words
+    number = read_whole(text)
+    return words if number is None else words | Q(number=number)
 
 
 def narrow(items: QuerySet[Item], filters: Filters) -> QuerySet[Item]:
@@ -169,12 +172,14 @@ def _read_cursor(column: str, text: str) -> tuple[Any, int] | None:
     value, _comma, pk = text.rpartition(",")
     try:
         read = Item._meta.get_field(column).to_python(value)  # type: ignore[union-attr]
+        if isinstance(read, dt.datetime):
+            read = read.astimezone(dt.UTC) if timezone.is_aware(read) else None
         number = int(pk)
-    except (ValueError, ValidationError):
+    except (ValueError, ValidationError, OverflowError):  # the year 1 in one zone is none in another
         return None
     if read is None or abs(number) > 2**62 or (isinstance(read, int) and abs(read) > 2**62):
         return None
-    return (read, number) if not isinstance(read, dt.datetime) or timezone.is_aware(read) else None
+    return read, number
 
 
 def gates_shown(item: Item) -> dict[str, str]:

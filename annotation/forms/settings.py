@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.interchange import FORMATS
 from annotation.models import Benchmark, Category, Membership, OperationTag, Preset, slug_validator
+from lhdr_site.shared.fields import ManyField
 
 IMPORT_MAX_MB = 100
 FORMAT_WORDS = {
@@ -52,6 +53,7 @@ class EndpointsForm(forms.ModelForm):
     class Meta:
         model = Benchmark
         fields = ["endpoints"]
+        field_classes = {"endpoints": ManyField}
         widgets = {"endpoints": forms.CheckboxSelectMultiple}
 
 

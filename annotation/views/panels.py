@@ -15,6 +15,7 @@ from annotation.models import Comment, Item
 from annotation.queries import item_page
 from annotation.states import Role
 from lhdr_site.shared.errors import DomainError, Invalid
+from lhdr_site.shared.numbers import read_whole
 
 from . import Request
 from .item import panel_context, workbench
@@ -83,8 +84,7 @@ def comments(request: Request, slug: str, number: int) -> HttpResponse:
     parent = None
     try:
         if posted.get("parent"):
-            wanted = posted["parent"]
-            parent = item.comments.filter(pk=int(wanted)).first() if wanted.isascii() and wanted.isdecimal() else None
+            parent = item.comments.filter(pk=read_whole(posted["parent"]) or 0).first()
             if parent is None:
                 raise Invalid(_("The comment you answer is not here any more. Write a new one."), code="no_parent")
         blocking = posted.get("blocking") == "on"

@@ -17,6 +17,7 @@ from annotation.permissions import may_administer
 from annotation.states import Role
 from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.errors import Invalid, NotAllowed
+from lhdr_site.shared.numbers import read_whole
 
 LABELS: dict[str, benchmark_actions.LabelModel] = {"category": Category, "tag": OperationTag}
 
@@ -25,7 +26,7 @@ LABELS: dict[str, benchmark_actions.LabelModel] = {"category": Category, "tag": 
 def benchmark_create(request: HttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise NotAllowed(_("Only a superuser of this installation creates benchmarks."))
-    form = BenchmarkCreateForm(request.POST or None)
+    form = BenchmarkCreateForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         benchmark = benchmark_actions.create_benchmark(**form.cleaned_data, actor=request.user)
         messages.success(request, _("The benchmark is there, and you are its admin. Add its members next."))
@@ -75,7 +76,7 @@ def _save_label(request: HttpRequest, benchmark: Benchmark, kind: str) -> HttpRe
             except Invalid as error:
                 form.add_error("slug", error.message)
         return _page(request, benchmark, **{f"new_{kind}": form})
-    label = model._default_manager.filter(benchmark=benchmark, pk=int(pk)).first() if pk.isdecimal() else None
+    label = model._default_manager.filter(benchmark=benchmark, pk=read_whole(pk) or 0).first()
     if label is None:
         raise Http404
     form = LabelForm(request.POST, existing=label, auto_id=f"{kind}_{label.pk}_%s")
@@ -91,7 +92,7 @@ def member_save(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
     may_administer(request.user, benchmark).require()
     if pk := request.POST.get("remove", ""):
-        person = User.objects.filter(memberships__benchmark=benchmark, pk=int(pk)).first() if pk.isdecimal() else None
+        person = User.objects.filter(memberships__benchmark=benchmark, pk=read_whole(pk) or 0).first()
         if person is None:
             raise Http404
         benchmark_actions.set_membership(benchmark, person, None, actor=request.user)  # type: ignore[arg-type]

@@ -48,7 +48,8 @@ def system_create(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
     may_manage_runs(request.user, benchmark).require()
     start = _copied(request, System.objects.filter(benchmark=benchmark), SystemForm)
-    form = SystemForm(benchmark, request.POST or None, initial=start)
+    posted = request.POST if request.method == "POST" else None
+    form = SystemForm(benchmark, posted, initial=start)
     if request.method == "POST" and form.is_valid():
         system = carry_out(form, lambda: actions.create_system(benchmark, form.cleaned_data, actor=person(request)))
         if system is not None:
@@ -63,7 +64,8 @@ def judge_create(request: HttpRequest, slug: str) -> HttpResponse:
     may_manage_runs(request.user, benchmark).require()
     start = {"prompt_version": DEFAULT_VERSION}
     start |= _copied(request, Judge.objects.filter(benchmark=benchmark, person=None), JudgeForm)
-    form = JudgeForm(benchmark, request.POST or None, initial=start, prompts=[(name, name) for name in TEMPLATES])
+    posted = request.POST if request.method == "POST" else None
+    form = JudgeForm(benchmark, posted, initial=start, prompts=[(name, name) for name in TEMPLATES])
     if request.method == "POST" and form.is_valid():
         judge = carry_out(form, lambda: actions.create_judge(benchmark, form.cleaned_data, actor=person(request)))
         if judge is not None:

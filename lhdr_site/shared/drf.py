@@ -1,11 +1,13 @@
 """The API's JSON and errors: bodies are read strictly, and every error is {code, message, details…} with its status."""
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from drf_spectacular import authentication
 from rest_framework.exceptions import APIException, ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
@@ -15,6 +17,12 @@ from .errors import DomainError, Invalid
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 DEEPEST = 100
+
+
+class BasicScheme(authentication.BasicScheme):
+    """How the schema describes our way of asking with a name and a password: like the one it builds on."""
+
+    target_class = "lhdr_site.shared.authentication.BasicAuthentication"
 
 
 class TooLarge(APIException):
@@ -55,6 +63,8 @@ def _refuse_unstorable(value: Any) -> None:
         inner, path, depth = open_ones.pop()
         if depth > DEEPEST:
             raise ParseError(_("The JSON is nested too deep; flatten it."))
+        if isinstance(inner, float) and not math.isfinite(inner):
+            raise ParseError(_("The number at %(place)s is too large; write a smaller one.") % {"place": path or "$"})
         if isinstance(inner, str) and (found := _UNSTORABLE.search(inner)):
             text = _("holds the character U+%(code)04X, which cannot be stored; remove it") % {"code": ord(found[0])}
             place = _UNSTORABLE.sub("?", path)

@@ -28,6 +28,18 @@ class HealthMiddleware:
         return JsonResponse({"healthy": healthy, **parts}, status=200 if healthy else 503)
 
 
+class CleanCookiesMiddleware:
+    """Drops cookies with NUL or a lone surrogate before the session asks the database for one: none of ours has any."""
+
+    def __init__(self, get_response: GetResponse):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        for name in [name for name, value in request.COOKIES.items() if _UNSTORABLE.search(name + value)]:
+            del request.COOKIES[name]
+        return self.get_response(request)
+
+
 class CleanInputMiddleware:
     """Refuses NUL and lone surrogates in paths, queries and forms: one database stores them, the other does not."""
 
