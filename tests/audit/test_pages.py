@@ -320,6 +320,12 @@ def test_release_pages_show_to_members_and_hide_from_strangers(team: Team, locke
     assert page_of(team, "admin", "release", "v2").status_code == 404
 
 
+def test_queue_says_how_items_come_while_none_waits(team: Team) -> None:
+    assert b"when their authors submit them" in page_of(team, "core", "queue").content
+    bring_to(team, team.item(), State.SUBMITTED)
+    assert b"when their authors submit them" not in page_of(team, "core", "queue").content
+
+
 def test_release_page_names_the_category_in_words(team: Team, locked: Item) -> None:
     slug = locked.category
     team.benchmark.categories.filter(slug=slug).update(name="Renamed kind")
