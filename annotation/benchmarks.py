@@ -67,7 +67,8 @@ def may_act_as(user: Any, benchmark: Benchmark, needed: Role) -> Answer:
     if role is None:
         return Denied("You are not a member of this benchmark.")
     if role < needed:
-        return Denied(f"This needs the role of {ROLE_NAMES[needed]} or above; you are {ROLE_NAMES[role]}.")
+        above = "" if needed == max(Role) else " or above"
+        return Denied(f"This needs the role of {ROLE_NAMES[needed]}{above}; you are {ROLE_NAMES[role]}.")
     return Allowed()
 
 

@@ -223,3 +223,9 @@ def test_writes_to_what_belongs_to_a_benchmark_ask_who_does_it(team: Team, who: 
     label.refresh_from_db()
     assert (label.name, Category.objects.count(), team.benchmark.endpoints.count()) == ("Media", 8, 0)
     assert Benchmark.objects.get().name == "Benchmark bench" and ItemEvent.objects.count() == events
+
+
+def test_refusal_names_nothing_above_the_highest_role(team: Team) -> None:
+    reply = team.client("ann").get("/b/bench/settings/")
+    assert reply.status_code == 403
+    assert "needs the role of an admin; you are an annotator" in reply.content.decode()
