@@ -4,6 +4,7 @@ They check what can be said beside a field; the actions check again and have the
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.benchmarks import Benchmark
 from lhdr_site.shared.errors import Invalid
+from lhdr_site.shared.fields import ManyField
 
 from .models import Judge, Run, System
 from .queries import model_judges_of, releases_of
@@ -39,6 +41,8 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
     """Every name and text in a JSON value. Raises ValueError below fifty levels."""
     if depth > 50:
         raise ValueError("too deep")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("1e999 is no constant, and infinite all the same")
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -173,6 +177,7 @@ class LaunchForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = ("release", "system", "condition", "judges", "main_judge", "concurrency", "budget", "note")
+        field_classes = {"judges": ManyField}
         widgets = {"judges": forms.CheckboxSelectMultiple, "note": forms.Textarea}
         help_texts = {
             "release": gettext_lazy("Its item count is the denominator, whatever fails."),

@@ -24,7 +24,12 @@ PAGE = 100
 def release_list(request: Request, slug: str) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
     page = Paginator(releases_of(benchmark), PAGE).get_page(request.GET.get("page"))
-    context = {"nav": "releases", "page": page, "may_cut": may_cut_release(request.user, benchmark)}
+    context = {
+        "nav": "releases",
+        "benchmark": benchmark,
+        "page": page,
+        "may_cut": may_cut_release(request.user, benchmark),
+    }
     return render(request, "audit/release_list.html", context)
 
 
@@ -45,7 +50,7 @@ def cut(request: Request, slug: str) -> HttpResponse:
             else:
                 messages.success(request, _("Release %(name)s is cut.") % {"name": release.name})
                 return redirect("audit:release", slug=slug, name=release.name)
-    context = {"nav": "releases", "form": form, "preview": release_preview(benchmark)}
+    context = {"nav": "releases", "benchmark": benchmark, "form": form, "preview": release_preview(benchmark)}
     return render(request, "audit/release_cut.html", context, status=status)
 
 

@@ -49,7 +49,8 @@ def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
     """The form; once it is valid and something should be thought about, the form again with that said."""
     benchmark = get_benchmark_for(request.user, slug)
     may_manage_runs(request.user, benchmark).require()
-    form = LaunchForm(benchmark, request.POST or None, initial={"system": request.GET.get("system")})
+    posted = request.POST if request.method == "POST" else None
+    form = LaunchForm(benchmark, posted, initial={"system": request.GET.get("system")})
     warnings: list[str] = []
     if request.method == "POST" and form.is_valid():
         warnings = form.warnings
@@ -197,7 +198,8 @@ def run_rejudge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Have the stored responses judged, by judges of this run again or by others. No system is asked."""
     run = get_run_for(request.user, slug, number)
     may_manage_runs(request.user, run.benchmark).require()
-    form = RejudgeForm(run.benchmark, request.POST or None, initial={"judge": run.main_judge_id})
+    posted = request.POST if request.method == "POST" else None
+    form = RejudgeForm(run.benchmark, posted, initial={"judge": run.main_judge_id})
     if request.method == "POST" and form.is_valid():
         count = carry_out(form, lambda: actions.rejudge(run, form.cleaned_data["judge"], actor=person(request)))
         if count:
