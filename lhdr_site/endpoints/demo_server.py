@@ -73,6 +73,9 @@ _URL = re.compile(r"https?://\S+")
 _STEPS = re.compile(r"CHECKLIST_SCORE\W{1,6}\w{1,6}\s*/\s*(\d{1,4})", re.IGNORECASE)
 
 
+_USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "cost": 0.0005}
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the server is going to say."""
@@ -81,7 +84,7 @@ class Answer:
     reasoning: str = ""
     behaviour: str = "ok"
     status: int = 0
-    usage: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = field(default_factory=lambda: dict(_USAGE))  # None: the reply says nothing of it
     annotations: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -138,7 +141,7 @@ def _recorded(row: dict[str, Any]) -> Answer:
         reasoning=row.get("reasoning") or "",
         behaviour=row.get("behaviour") or "ok",
         status=row.get("status") or 0,
-        usage=row.get("usage"),
+        usage=row.get("usage", _USAGE),
         annotations=row.get("annotations") or [],
     )
 
@@ -387,8 +390,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _completion(answer: Answer, key: str, model: str) -> dict[str, Any]:
     behaviour, text = answer.behaviour, answer.text
-    usage = answer.usage or {"prompt_tokens": 100, "completion_tokens": 50, "cost": 0.0005}
-    if behaviour == "no_cost":
+    usage = answer.usage
+    if behaviour == "no_cost" and usage:
         usage = {"input_tokens": usage.get("prompt_tokens"), "output_tokens": usage.get("completion_tokens")}
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if answer.reasoning:
@@ -433,7 +436,7 @@ def _completion(answer: Answer, key: str, model: str) -> dict[str, Any]:
         "system_fingerprint": "demo",
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
-    if behaviour != "no_usage":
+    if behaviour != "no_usage" and usage is not None:
         completion["usage"] = usage
     if behaviour == "choices_null":
         completion["choices"] = None
