@@ -23,8 +23,9 @@ from lhdr_site.shared.validation import validate
 
 from . import tasks
 from .models import Condition, ImageMode, Judge, Response, Run, RunEvent, RunState, System, Verdict, Work
-from .permissions import may_manage_runs, may_record_verdict
+from .permissions import may_manage_runs, may_record_verdict, may_see_runs
 from .prompts import DEFAULT_VERSION, TEMPLATES, verdict_identity
+from .queries import REVEALED, has_seen_verdicts
 from .steps import add_missing_verdicts, judge_facts
 
 Status = Work.Status
@@ -268,10 +269,10 @@ def record_human_verdict(
     vector: Sequence[int],
     *,
     actor: User,
-    blind: bool = False,
-    flags: Sequence[str] = (),
+    note: str = "",
 ) -> Verdict:
-    """A person's verdict; recording another replaces it. blind: given before the person saw the others."""
+    """A person's verdict; recording another replaces it. It is blind when it is the first and the person had not the
+    others' shown."""
     run = Run.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=response.run_id)
     may_record_verdict(actor, run.benchmark).require()
     response = Response.objects.select_related("release_item").get(pk=response.pk)
@@ -284,16 +285,25 @@ def record_human_verdict(
         raise Invalid.at("vector", text % {"steps": steps, "given": len(vector)})
     judge = _person(run.benchmark, actor)
     known = Verdict.objects.filter(response=response, judge=judge, repeat=1).first()
-    old = known and {"answer_correct": known.answer_correct, "vector": known.vector}
+    old = known and {"answer_correct": known.answer_correct, "vector": known.vector, "note": known.note}
     verdict = known or Verdict(run=run, response=response, judge=judge)
     verdict.status, verdict.ended = Status.COMPLETED, timezone.now()
     verdict.answer_correct, verdict.vector = bool(answer_correct), [int(mark) for mark in vector]
-    verdict.flags, verdict.blind = list(flags), blind and known is None
+    verdict.note, verdict.blind = note.strip(), known is None and not has_seen_verdicts(actor, run, response)
     verdict.identity = verdict_identity(judge_facts(judge), document, response.text)
     verdict.save()
-    new = {"answer_correct": verdict.answer_correct, "vector": verdict.vector, "blind": verdict.blind}
+    new = {name: getattr(verdict, name) for name in ("answer_correct", "vector", "note", "blind")}
     _event(run, actor, "verdict.recorded", response=response.pk, old=old, new=new)
     return verdict
+
+
+@transaction.atomic
+def reveal_verdicts(run: Run, response: Response | None = None, *, actor: User) -> None:
+    """Have the others' verdicts shown, on one response or the whole run: recorded, once per person."""
+    run = Run.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=run.pk)
+    may_see_runs(actor, run.benchmark).require()
+    if not has_seen_verdicts(actor, run, response):
+        _event(run, actor, REVEALED, response=response.pk if response else None)
 
 
 def _person(benchmark: Benchmark, user: User) -> Judge:

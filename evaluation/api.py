@@ -18,12 +18,24 @@ from rest_framework.response import Response as Reply
 from rest_framework.views import APIView
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
-from lhdr_site.shared.errors import Invalid
+from lhdr_site.shared.errors import Invalid, NotAllowed
 
 from . import actions
 from .models import Condition, Group, ImageMode, Judge, Response, Run, RunState, System, Verdict, Work
-from .queries import get_response, get_run_for, judges_of, judges_on, releases_of, runs_of, status_counts, systems_of
+from .permissions import may_record_verdict
+from .queries import (
+    get_response,
+    get_run_for,
+    has_seen_verdicts,
+    judges_of,
+    judges_on,
+    releases_of,
+    runs_of,
+    status_counts,
+    systems_of,
+)
 from .reports import leaderboard
+from .scoring.metrics import Profile
 
 PAGE = 50
 LARGEST_PAGE = 200
@@ -146,6 +158,7 @@ class VerdictOut(serializers.Serializer[Any]):
     judge = serializers.CharField()
     person = serializers.BooleanField()
     blind = serializers.BooleanField()
+    note = serializers.CharField(help_text="A person's, on why.")
     status = serializers.ChoiceField(choices=Work.Status.values)
     answer_correct = serializers.BooleanField(allow_null=True)
     vector = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
@@ -168,12 +181,15 @@ class VerdictIn(serializers.Serializer[Any]):
     vector = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=1), max_length=1000, help_text="1 or 0 for each step."
     )
+    note = serializers.CharField(required=False, allow_blank=True, max_length=10_000, default="")
 
 
 class LeaderboardOut(serializers.Serializer[Any]):
     release = serializers.CharField(allow_null=True)
     audited = serializers.BooleanField(allow_null=True)
-    profile = serializers.CharField(help_text="How verdicts that break the rules are treated: strict.")
+    profile = serializers.ChoiceField(
+        choices=list(Profile), help_text="How verdicts that break the rules are treated: rejected or repaired."
+    )
     n = serializers.IntegerField(help_text="The denominator of every score: the items of the release.")
     judge = serializers.DictField(allow_null=True)
     runs = serializers.ListField(
@@ -297,6 +313,7 @@ def _verdict(row: Verdict) -> dict[str, Any]:
     plain: tuple[str, ...] = (
         "pk",
         "blind",
+        "note",
         "status",
         "answer_correct",
         "vector",
@@ -471,11 +488,26 @@ class ResponseList(APIView):
 
 
 class VerdictList(APIView):
-    """A run's verdicts, of models and of people."""
+    """A run's verdicts, of models and of people.
 
-    @extend_schema(operation_id="list_verdicts", parameters=_PAGING, responses={200: VerdictPageOut, **_NOT_FOUND})
+    Whoever may give verdicts is refused (403, `verdicts_hidden`) until they had them shown for the whole run: POST to
+    `reveal/` below this address, after which verdicts of theirs are no longer blind.
+    """
+
+    @extend_schema(
+        operation_id="list_verdicts",
+        parameters=_PAGING,
+        responses={200: VerdictPageOut, 403: _REFUSED[403], **_NOT_FOUND},
+    )
     def get(self, request: Request, slug: str, number: int) -> Reply:
         run = get_run_for(request.user, slug, number)
+        if may_record_verdict(request.user, run.benchmark) and not has_seen_verdicts(request.user, run):
+            text = _(
+                "You may give verdicts yourself, and reading the others' would make yours no longer blind. To read "
+                "them all the same, POST to %s first."
+            )
+            address = reverse("api-reveal", args=[slug, number])
+            raise NotAllowed(text % address, code="verdicts_hidden")
         page, following = _page(request, _verdicts(run))
         return Reply({"next": following, "results": [_verdict(row) for row in page]})
 
@@ -485,6 +517,16 @@ def _verdicts(run: Run) -> QuerySet[Verdict]:
     return rows.annotate(item_number=F("response__release_item__item__number"), uid=F("response__release_item__uid"))
 
 
+class VerdictReveal(APIView):
+    """Have all verdicts of a run shown."""
+
+    @extend_schema(operation_id="reveal_verdicts", request=None, responses={204: None, **_NOT_FOUND})
+    def post(self, request: Request, slug: str, number: int) -> Reply:
+        """It is recorded, once per person; verdicts that the person gives on this run later are not blind."""
+        actions.reveal_verdicts(get_run_for(request.user, slug, number), actor=_person(request))
+        return Reply(status=204)
+
+
 class OwnVerdict(APIView):
     """The caller's own verdict on one response."""
 
@@ -492,11 +534,13 @@ class OwnVerdict(APIView):
         operation_id="record_verdict", request=VerdictIn, responses={200: VerdictOut, **_NOT_FOUND, **_REFUSED}
     )
     def put(self, request: Request, slug: str, number: int, pk: int) -> Reply:
-        """Give or replace it. It counts as not blind: nobody knows what a program has shown before."""
+        """Give or replace it. It is blind when it is the first and the person had not the others' shown."""
         run = get_run_for(request.user, slug, number)
         response = get_response(run, pk)
         data = _read(VerdictIn, request)
-        verdict = actions.record_human_verdict(response, data["answer_correct"], data["vector"], actor=_person(request))
+        verdict = actions.record_human_verdict(
+            response, data["answer_correct"], data["vector"], note=data["note"], actor=_person(request)
+        )
         return Reply(_verdict(_verdicts(run).get(pk=verdict.pk)))
 
 
@@ -509,6 +553,7 @@ class Leaderboard(APIView):
             OpenApiParameter("release", str, description="Name; the newest without it."),
             OpenApiParameter("judge", str, description="Name; the main judge of most runs without it."),
             OpenApiParameter("condition", str, enum=Condition.values, description="Both without it."),
+            OpenApiParameter("profile", str, enum=list(Profile), description="strict without it."),
         ],
         responses={200: LeaderboardOut, **_NOT_FOUND},
     )
@@ -523,11 +568,14 @@ class Leaderboard(APIView):
         if query.get("condition") and query["condition"] not in Condition.values:
             text = _("The condition is with_image or without_image.")
             problems.append({"path": "condition", "message": text})
+        profile = query.get("profile") or Profile.STRICT
+        if profile not in list(Profile):
+            problems.append({"path": "profile", "message": _("The profile is strict or as-published.")})
         if problems:
             raise Invalid.of(problems)
         if release is None:
-            return Reply({"release": None, "audited": None, "profile": "strict", "n": 0, "judge": None, "runs": []})
-        report = leaderboard(release, next(iter(named), None))
+            return Reply({"release": None, "audited": None, "profile": profile, "n": 0, "judge": None, "runs": []})
+        report = leaderboard(release, next(iter(named), None), Profile(profile))
         runs = [row for row in report["runs"] if query.get("condition") in (None, "", row["condition"])]
-        head = {"release": release.name, "audited": release.audited, "profile": "strict"}
+        head = {"release": release.name, "audited": release.audited, "profile": profile}
         return Reply({**head, "n": report["n"], "judge": report["judge"], "runs": runs})

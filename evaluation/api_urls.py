@@ -18,6 +18,7 @@ urlpatterns = [
     path(f"{_RUN}retry/", api.RunRetry.as_view(), name="api-run-retry"),
     path(f"{_RUN}responses/", api.ResponseList.as_view(), name="api-responses"),
     path(f"{_RUN}responses/<int:pk>/verdict/", api.OwnVerdict.as_view(), name="api-own-verdict"),
+    path(f"{_RUN}verdicts/reveal/", api.VerdictReveal.as_view(), name="api-reveal"),
     path(f"{_RUN}verdicts/", api.VerdictList.as_view(), name="api-verdicts"),
     path(f"{_BENCHMARK}results/", api.Leaderboard.as_view(), name="api-leaderboard"),
 ]

@@ -214,6 +214,7 @@ class Verdict(Work):
     flags = models.JSONField(default=list)
     unparseable = models.TextField(blank=True)
     blind = models.BooleanField(default=False)  # a person's verdict, given before seeing the others
+    note = models.TextField(_("note"), blank=True)  # a person's, on why
     prompt_tokens = models.PositiveIntegerField(null=True)
     completion_tokens = models.PositiveIntegerField(null=True)
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True)

@@ -499,6 +499,15 @@ def verdicts_on(response: Response, document: Document, main_judge: int) -> list
     return sorted(shown, key=lambda v: (not v.is_main, v.judge.person_id is not None))
 
 
+REVEALED = "verdicts.revealed"  # an event with the response's pk, or None for all of the run
+
+
+def has_seen_verdicts(user: Any, run: Run, response: Response | None = None) -> bool:
+    """Whether the person had the others' verdicts shown, on this response or on the whole run."""
+    of = Q(data__response=None) | Q(data__response=response.pk) if response else Q(data__response=None)
+    return RunEvent.objects.filter(of, run=run, actor=user.pk, kind=REVEALED).exists()
+
+
 def document_of(row: ReleaseItem) -> Document:
     return read_document(row.document)
 

@@ -1,21 +1,23 @@
 """Figures from stored verdicts: what a run scored under a judge, and a release's leaderboard with intervals.
 
 The denominator is the release's item count, always: what failed, is missing or could not be read is a wrong answer with
-nothing stated. A report is stored under the hash of its inputs, and computed again when they changed.
+nothing stated. Workers store leaderboards under the hash of their inputs; where none is stored, it is computed.
+Verdicts of a finished run change only by way of its being open again, so `ended` stands for all of them.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Max, Q
-
 from annotation.document import canonical_hash
-from audit.releases import Release, ReleaseItem
+from audit.releases import Release, ReleaseItem, release_documents
 
+from .claims import write
 from .models import Judge, Report, Response, Run, RunState, Verdict, Work
+from .queries import judges_on
 from .scoring.bootstrap import RESAMPLES, intervals
-from .scoring.metrics import METRICS, compile_graphs, score_matrix
+from .scoring.judge_output import read_as_published
+from .scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 SEED = 20260911  # of every interval, so that a report can be computed again to the digit
 GAPS = {"OA-SA": ("OA", "SA"), "CS-DACS": ("CS", "DACS")}
-VERSION = 1  # of what a stored report holds
+VERSION = 2  # of what a stored report holds
+KIND = "leaderboard"
 Status = Work.Status
 
 
@@ -43,18 +46,36 @@ class RunScores:
     readable: "NDArray[np.bool_]"
 
 
-def score_runs(release: Release, runs: Sequence[Run], judge: Judge) -> RunScores:
-    """The four metrics of every run on every item of the release, by the judge's first verdict on each response."""
+_graphs: dict[tuple[str, Profile], tuple[list[str], ReleaseGraph]] = {}
+
+
+def _graph(release: Release, profile: Profile) -> tuple[list[str], ReleaseGraph]:
+    """Item ids and checklist graphs of a release, which are frozen: read once by a process."""
+    key = release.hash, profile
+    if key not in _graphs:
+        if len(_graphs) >= 20:
+            _graphs.clear()
+        uids, prerequisites = [], []
+        for document in release_documents(release):
+            keys = {step["key"]: at for at, step in enumerate(document["checklist"])}
+            direct = [[keys[key] for key in step["prerequisites"]] for step in document["checklist"]]
+            uids.append(document["id"])
+            prerequisites.append(apply_profile(profile, direct, None, None).prerequisites)
+        _graphs[key] = uids, compile_graphs(prerequisites)
+    return _graphs[key]
+
+
+def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Profile = Profile.STRICT) -> RunScores:
+    """The four metrics of every run on every item of the release, by the judge's first verdict on each response.
+
+    as-published reads what the judge printed once more, as the paper's evaluator does.
+    """
     import numpy as np
 
-    uids, prerequisites, column_of = [], [], {}
-    items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", "document")
-    for column, (pk, document) in enumerate(items.iterator(chunk_size=200)):
-        keys = {step["key"]: at for at, step in enumerate(document["checklist"])}
-        column_of[pk] = column
-        uids.append(document["id"])
-        prerequisites.append([[keys[key] for key in step["prerequisites"]] for step in document["checklist"]])
-    graph = compile_graphs(prerequisites)
+    uids, graph = _graph(release, profile)
+    steps = graph.steps.tolist()
+    items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
+    column_of = {pk: column for column, pk in enumerate(items)}
     row_of = {run.pk: row for row, run in enumerate(runs)}
     shape = (len(runs), len(uids))
     answers, completed, readable = (np.zeros(shape, dtype=bool) for _ in range(3))
@@ -62,13 +83,21 @@ def score_runs(release: Release, runs: Sequence[Run], judge: Judge) -> RunScores
     done = Response.objects.filter(run__in=runs, status=Status.COMPLETED, sample=1)
     for run_pk, item_pk in done.values_list("run_id", "release_item_id"):
         completed[row_of[run_pk], column_of[item_pk]] = True
-    verdicts = Verdict.objects.filter(
-        run__in=runs, judge=judge, repeat=1, status=Status.COMPLETED, unparseable="", response__sample=1
-    )
-    fields = ("run_id", "response__release_item_id", "answer_correct", "vector")
-    for run_pk, item_pk, correct, vector in verdicts.values_list(*fields):
+    verdicts = Verdict.objects.filter(run__in=runs, judge=judge, repeat=1, status=Status.COMPLETED, response__sample=1)
+    fields = ["run_id", "response__release_item_id", "answer_correct", "vector"]
+    if profile is Profile.STRICT:
+        verdicts = verdicts.filter(unparseable="")
+    else:
+        fields.append("output")
+    for run_pk, item_pk, correct, vector, *output in verdicts.values_list(*fields):
         row, column = row_of[run_pk], column_of[item_pk]
-        answers[row, column], vectors[row][column], readable[row, column] = correct, vector, True
+        if output and output[0]:
+            correct, vector = read_as_published(output[0])
+            if correct is None and vector is None:
+                continue
+            padded = [*(vector or ()), *[0] * steps[column]]
+            vector = padded[: steps[column]]
+        answers[row, column], vectors[row][column], readable[row, column] = bool(correct), vector, True
     scores = score_matrix(graph, answers, graph.pack(vectors))
     values = dict(zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True))
     return RunScores(list(runs), uids, values, completed, readable)
@@ -81,29 +110,25 @@ def run_scores(run: Run, judge: Judge) -> dict[str, Any]:
     items: per item in release order {id, completed, readable, OA, SA, CS, DACS}.
     """
 
-    def compute() -> dict[str, Any]:
-        scores = score_runs(run.release, [run], judge)
-        report = _rows(scores)[0]
-        report["items"] = [
-            {
-                "id": uid,
-                "completed": bool(scores.completed[0, at]),
-                "readable": bool(scores.readable[0, at]),
-                **{metric: float(scores.values[metric][0, at]) for metric in METRICS},
-            }
-            for at, uid in enumerate(scores.uids)
-        ]
-        return report
-
-    settled = run.state not in (RunState.QUEUED, RunState.RUNNING)
-    return _stored(run.benchmark_id, "run", _inputs(run.release, [run], judge), compute, keep=settled)
+    scores = score_runs(run.release, [run], judge)
+    report = _rows(scores)[0]
+    report["items"] = [
+        {
+            "id": uid,
+            "completed": bool(scores.completed[0, at]),
+            "readable": bool(scores.readable[0, at]),
+            **{metric: float(scores.values[metric][0, at]) for metric in METRICS},
+        }
+        for at, uid in enumerate(scores.uids)
+    ]
+    return report
 
 
-def leaderboard(release: Release, judge: Judge | None = None) -> dict[str, Any]:
+def leaderboard(release: Release, judge: Judge | None = None, profile: Profile = Profile.STRICT) -> dict[str, Any]:
     """The newest finished run of each system and condition on a release, by DACS, each with 95% intervals.
 
     judge: whose verdicts count; by default the main judge of most of these runs. Runs that it judged nothing of are
-    named in `not_judged`. The resamples are the same for all, so that rows can be compared.
+    named in `not_judged`. The resamples are the same for all, so that rows can be compared. Writes nothing.
     {n, judge, runs: [{run, number, system, model, group, family, condition, demo, n, OA, …, ci, gaps, counts}]}
     """
     runs = _newest_finished(release)
@@ -111,21 +136,37 @@ def leaderboard(release: Release, judge: Judge | None = None) -> dict[str, Any]:
     judge = judge or max(judges, key=lambda j: (judges.count(j), -j.pk), default=None)
     if judge is None:
         return {"n": release.item_count, "judge": None, "runs": [], "not_judged": []}
+    stored = Report.objects.filter(kind=KIND, input_hash=_inputs(release, runs, judge, profile))
+    return stored.values_list("data", flat=True).first() or _compute(release, runs, judge, profile)
 
-    def compute() -> dict[str, Any]:
-        judged = set(Verdict.objects.filter(run__in=runs, judge=judge).values_list("run_id", flat=True))
-        mine = [run for run in runs if run.pk in judged]
-        scored = _rows(score_runs(release, mine, judge)) if mine else []
-        rows = [{**_who(run), **row} for run, row in zip(mine, scored, strict=True)]
-        rows.sort(key=lambda row: (-row["DACS"], -row["OA"], row["system"]))
-        return {
-            "n": release.item_count,
-            "judge": {"pk": judge.pk, "name": judge.name, "prompt_version": judge.prompt_version},
-            "runs": rows,
-            "not_judged": [_who(run) for run in runs if run.pk not in judged],
-        }
 
-    return _stored(release.benchmark_id, "leaderboard", _inputs(release, runs, judge), compute)
+def store_leaderboards(release: Release) -> None:
+    """What the results page will ask for, under every judge and profile, when the runs of a release changed."""
+    runs = _newest_finished(release)
+    for judge in judges_on(release):
+        for profile in Profile:
+            input_hash = _inputs(release, runs, judge, profile)
+            if not Report.objects.filter(kind=KIND, input_hash=input_hash).exists():
+                data = _compute(release, runs, judge, profile)
+                report = Report(benchmark_id=release.benchmark_id, kind=KIND, input_hash=input_hash, data=data)
+                with write():
+                    Report.objects.bulk_create([report], ignore_conflicts=True)
+
+
+def _compute(release: Release, runs: Sequence[Run], judge: Judge, profile: Profile) -> dict[str, Any]:
+    judged = set(
+        Verdict.objects.filter(run__in=runs, judge=judge).order_by().values_list("run_id", flat=True).distinct()
+    )
+    mine = [run for run in runs if run.pk in judged]
+    scored = _rows(score_runs(release, mine, judge, profile)) if mine else []
+    rows = [{**_who(run), **row} for run, row in zip(mine, scored, strict=True)]
+    rows.sort(key=lambda row: (-row["DACS"], -row["OA"], row["system"]))
+    return {
+        "n": release.item_count,
+        "judge": {"pk": judge.pk, "name": judge.name, "prompt_version": judge.prompt_version},
+        "runs": rows,
+        "not_judged": [_who(run) for run in runs if run.pk not in judged],
+    }
 
 
 def _newest_finished(release: Release) -> list[Run]:
@@ -189,28 +230,7 @@ def _rows(scores: RunScores) -> list[dict[str, Any]]:
     return rows
 
 
-def _inputs(release: Release, runs: Iterable[Run], judge: Judge) -> str:
-    """A hash that changes whenever a response or a verdict of these runs does."""
-    runs = list(runs)
-    done = Count("pk", filter=Q(status=Status.COMPLETED))
-    facts = [
-        [str(fact) for fact in facts]
-        for rows in (Response.objects.filter(run__in=runs), Verdict.objects.filter(run__in=runs, judge=judge))
-        for facts in rows.order_by("run_id")
-        .values_list("run_id")
-        .annotate(all=Count("pk"), done=done, last=Max("ended"))
-    ]
-    who = [[run.pk, run.created.isoformat(), run.system.name] for run in runs]
-    return canonical_hash([VERSION, SEED, RESAMPLES, release.pk, release.hash, judge.pk, judge.name, who, facts])
-
-
-def _stored(benchmark_pk: int, kind: str, input_hash: str, compute: Any, *, keep: bool = True) -> dict[str, Any]:
-    known = Report.objects.filter(kind=kind, input_hash=input_hash).values_list("data", flat=True).first()
-    if known is not None:
-        return known
-    data: dict[str, Any] = compute()
-    if keep:
-        Report.objects.bulk_create(
-            [Report(benchmark_id=benchmark_pk, kind=kind, input_hash=input_hash, data=data)], ignore_conflicts=True
-        )
-    return data
+def _inputs(release: Release, runs: Iterable[Run], judge: Judge, profile: Profile) -> str:
+    """A hash that changes whenever a response or a verdict of these finished runs does."""
+    who = [[run.pk, str(run.created), str(run.ended), run.system.name] for run in runs]
+    return canonical_hash([VERSION, SEED, RESAMPLES, profile, release.pk, release.hash, judge.pk, judge.name, who])

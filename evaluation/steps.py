@@ -27,6 +27,7 @@ from .claims import ACTIVE, Claim, claim, claim_next, holding, is_due, stop_run,
 from .images import image_part, signed_image_url
 from .models import Attempt, ImageMode, Judge, Response, Run, RunEvent, RunState, Verdict, Work
 from .prompts import build_judge_prompt, cut_response, verdict_identity
+from .reports import store_leaderboards
 from .requests import question_images, system_body
 from .rows import fetch_row, insert_row, update_row
 from .scoring.judge_output import Unparseable, parse_judge_output
@@ -177,7 +178,7 @@ def _add_verdict(run_pk: int, response_pk: int, judge: Judge) -> None:
 
 _NEW_VERDICT = {
     "repeat": 1, "tries": 0, "error_kind": "", "error": "", "identity": "", "output": "", "flags": [],
-    "unparseable": "", "blind": False,
+    "unparseable": "", "blind": False, "note": "",
 }  # fmt: skip
 
 
@@ -405,6 +406,7 @@ def finish(run_pk: int) -> bool:
         run.save(update_fields=["state", "ended"])
         counts = {status: run.responses.filter(status=status).count() for status in (Status.COMPLETED, Status.FAILED)}
         RunEvent.objects.create(run=run, kind="run.finished", data=counts)
+    store_leaderboards(run.release)
     return True
 
 

@@ -175,6 +175,7 @@ class Migration(migrations.Migration):
                 ('flags', models.JSONField(default=list)),
                 ('unparseable', models.TextField(blank=True)),
                 ('blind', models.BooleanField(default=False)),
+                ('note', models.TextField(blank=True, verbose_name='note')),
                 ('prompt_tokens', models.PositiveIntegerField(null=True)),
                 ('completion_tokens', models.PositiveIntegerField(null=True)),
                 ('cost', models.DecimalField(decimal_places=6, max_digits=12, null=True)),

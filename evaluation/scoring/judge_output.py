@@ -118,6 +118,24 @@ def parse_judge_output(text: str, steps: int) -> Verdict | Unparseable:
     return _verdict(blocks[-1] if blocks else {}, statements, steps)
 
 
+_PUBLISHED_VECTOR = re.compile(r"CHECKLIST_RESULT\W{0,9}?:\W{0,9}?\[([^][]*)\]", re.IGNORECASE)
+_PUBLISHED_ANSWER = re.compile(r"OVERALL_CORRECTNESS\W{0,9}?:\W{0,9}?(YES|NO)\b", re.IGNORECASE)
+
+
+def read_as_published(text: str) -> tuple[bool | None, tuple[int, ...] | None]:
+    """Answer and vector as the paper's evaluator takes them: the first match of each key, each half by itself.
+
+    None is a half that is not there. Thinking is not left out, and the vector may have any length: `apply_profile` pads
+    or cuts it. Entries other than 1 and true are 0.
+    """
+    vector, answer = _PUBLISHED_VECTOR.search(text), _PUBLISHED_ANSWER.search(text)
+    marks = re.findall(r"\w+", vector[1]) if vector else []
+    return (
+        answer[1].upper() == "YES" if answer else None,
+        tuple(int(mark.lower() in ("1", "true")) for mark in marks) if vector else None,
+    )
+
+
 def _verdict(block: dict[_Key, _Statement], statements: list[_Statement], steps: int) -> Verdict | Unparseable:
     vector, answer, score = block.get(_Key.VECTOR), block.get(_Key.ANSWER), block.get(_Key.SCORE)
     if not block:

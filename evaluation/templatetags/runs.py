@@ -68,6 +68,7 @@ EVENT_WORDS = {
     "run.cancelled": gettext_lazy("%(who)s cancelled the run: %(responses)s items stay without an answer"),
     "run.stopped": gettext_lazy("The run stopped by itself: %(reason)s"),
     "run.finished": gettext_lazy("The run finished: %(completed)s answered, %(failed)s failed"),
+    "verdicts.revealed": gettext_lazy("%(who)s had the others' verdicts shown"),
     "verdict.recorded": gettext_lazy("%(who)s gave a verdict of their own"),
 }
 

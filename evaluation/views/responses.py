@@ -28,6 +28,7 @@ from evaluation.queries import (
     document_of,
     get_response,
     get_run_for,
+    has_seen_verdicts,
     last_attempt_of,
     neighbours_of,
     prompt_of,
@@ -41,8 +42,6 @@ from lhdr_site.shared.markdown import render_markdown
 from .common import person
 
 TABS = ("text", "raw", "request", "attempts")
-REVEALED = "revealed-verdicts"  # in the session: "r<run>" and "<response>" whose verdicts the person asked to see
-MAX_REVEALED = 2000
 
 
 @require_safe
@@ -57,7 +56,7 @@ def _page(request: HttpRequest, run: Run, response: Response, error: Invalid | N
     own = [v for v in verdicts if v.judge.person_id == request.user.pk]
     may_judge = may_record_verdict(request.user, run.benchmark)
     can_judge = bool(may_judge) and response.status == Work.Status.COMPLETED
-    blind = can_judge and not own and not _is_revealed(request, response)
+    blind = can_judge and not own and not has_seen_verdicts(request.user, run, response)
     selected = _selected(request, verdicts)
     tab = request.GET.get("tab", "")
     tab = tab if tab in TABS else "text"
@@ -80,6 +79,7 @@ def _page(request: HttpRequest, run: Run, response: Response, error: Invalid | N
         "error": error,
         "marks": _marks(request, document),
         "answer_mark": request.POST.get("answer", ""),
+        "note": request.POST.get("note", own[0].verdict.note if own else ""),
     }
     if tab == "text":
         citations = _citations(response, document)
@@ -168,19 +168,13 @@ def _bare(url: str) -> str:
     return url.partition("#")[0].removeprefix("https://").removeprefix("http://").removeprefix("www.").rstrip("/")
 
 
-def _is_revealed(request: HttpRequest, response: Response) -> bool:
-    revealed = request.session.get(REVEALED, [])
-    return f"r{response.run_id}" in revealed or str(response.pk) in revealed
-
-
 @require_POST
 def verdict_reveal(request: HttpRequest, slug: str, number: int, pk: int) -> HttpResponse:
-    """Show the others' verdicts, on this response or on the whole run; remembered with the log-in."""
+    """Show the others' verdicts, on this response or on the whole run."""
     run = get_run_for(request.user, slug, number)
     response = get_response(run, pk)
-    key = f"r{run.pk}" if request.POST.get("scope") == "run" else str(response.pk)
-    kept = [entry for entry in request.session.get(REVEALED, []) if entry != key]
-    request.session[REVEALED] = [*kept, key][-MAX_REVEALED:]
+    whole_run = request.POST.get("scope") == "run"
+    actions.reveal_verdicts(run, None if whole_run else response, actor=person(request))
     return redirect("evaluation:response-page", slug=slug, number=number, pk=pk)
 
 
@@ -192,8 +186,8 @@ def verdict_give(request: HttpRequest, slug: str, number: int, pk: int) -> HttpR
     document = document_of(response.release_item)
     try:
         correct, vector = read_marks(request.POST, len(document.checklist))
-        blind = not _is_revealed(request, response)
-        actions.record_human_verdict(response, correct, vector, blind=blind, actor=person(request))
+        note = request.POST.get("note", "")
+        actions.record_human_verdict(response, correct, vector, note=note, actor=person(request))
     except Invalid as error:
         return _page(request, run, response, error)
     messages.success(request, _("Your verdict is kept."))

@@ -18,9 +18,7 @@ from audit.releases import Release
 from evaluation.models import Condition, Group, Judge
 from evaluation.queries import judges_on, releases_of
 from evaluation.reports import leaderboard
-from evaluation.scoring.metrics import METRICS
-
-PROFILE = "strict"
+from evaluation.scoring.metrics import METRICS, Profile
 
 
 @dataclass
@@ -33,6 +31,7 @@ class Results:
     judges: list[Judge]
     judge: Judge | None
     condition: str
+    profile: Profile
     sort: str
     grouped: bool
     report: Mapping[str, Any]
@@ -45,6 +44,7 @@ class Results:
             "release": self.release.name if self.release else "",
             "judge": str(self.judge.pk) if self.judge else "",
             "condition": self.condition,
+            "profile": "" if self.profile is Profile.STRICT else self.profile,
             "sort": self.sort,
             "view": "" if self.grouped else "flat",
             **changes,
@@ -81,7 +81,8 @@ def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
     judge = next((j for j in judges if str(j.pk) == wanted), None)
     if wanted and judge is None:
         raise Http404
-    report: Mapping[str, Any] = leaderboard(release, judge) if release else {"n": 0, "judge": None, "runs": []}
+    profile = Profile.AS_PUBLISHED if query.get("profile") == Profile.AS_PUBLISHED else Profile.STRICT
+    report: Mapping[str, Any] = leaderboard(release, judge, profile) if release else {"n": 0, "judge": None, "runs": []}
     if judge is None and report["judge"]:
         judge = next((j for j in judges if j.pk == report["judge"]["pk"]), None)
     condition = query.get("condition", "")
@@ -100,6 +101,7 @@ def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
         judges,
         judge,
         condition,
+        profile,
         sort,
         query.get("view") != "flat",
         report,
@@ -127,6 +129,7 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
             for m in METRICS
         ],
         "conditions": Condition.choices,
+        "profiles": [profile.value for profile in Profile],
         "csv_url": reverse("evaluation:leaderboard-csv", args=[slug]) + "?" + results.query(),
         "flat_url": "?" + results.query(view="flat"),
         "grouped_url": "?" + results.query(view=""),
@@ -183,7 +186,7 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
             results.release.audited,
             results.judge.name,
             results.judge.prompt_version,
-            PROFILE,
+            results.profile,
             row["bootstrap"]["resamples"],
             row["bootstrap"]["seed"],
         ]
@@ -193,7 +196,8 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
     results = read_results(get_benchmark_for(request.user, slug), request.GET)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    name = f"leaderboard-{slug}-{results.release.name if results.release else 'none'}-{results.condition}.csv"
+    release = results.release.name if results.release else "none"
+    name = f"leaderboard-{slug}-{release}-{results.condition}-{results.profile}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"
     _write(response, csv_rows(results))

@@ -51,15 +51,38 @@ def test_verdicts_of_people_are_given_by_auditors_and_above(setting, who, allowe
         with pytest.raises(NotAllowed):
             actions.record_human_verdict(response, True, ALL, actor=person)
         return
-    verdict = actions.record_human_verdict(response, True, ALL, actor=person, blind=True)
+    verdict = actions.record_human_verdict(response, True, ALL, actor=person, note=" Close. ")
+    assert verdict.note == "Close."
     assert verdict.judge.person == person and verdict.blind and verdict.vector == ALL
     # again: replaced, and no longer blind
-    actions.record_human_verdict(response, False, [0] * 10, actor=person, blind=True)
+    actions.record_human_verdict(response, False, [0] * 10, actor=person)
     verdict.refresh_from_db()
     assert (verdict.answer_correct, verdict.blind) == (False, False)
     assert run.verdicts.filter(judge__person=person).count() == 1
     event = run.events.filter(kind="verdict.recorded").first()
     assert event.data["old"]["answer_correct"] is True and event.data["new"]["answer_correct"] is False
+
+
+@pytest.mark.parametrize("whole_run", [True, False])
+def test_reveal_is_recorded_once_and_ends_blindness_for_that_person_alone(setting, whole_run):
+    run = work_through(setting.launch())
+    first, second, _third = run.responses.order_by("pk")
+    for _ in range(2):
+        actions.reveal_verdicts(run, None if whole_run else first, actor=setting.team.aud)
+    [event] = run.events.filter(kind="verdicts.revealed")
+    assert (event.actor, event.data) == (setting.team.aud, {"response": None if whole_run else first.pk})
+
+    def blind(response, person):
+        return actions.record_human_verdict(response, True, ALL, actor=person).blind
+
+    assert not blind(first, setting.team.aud)
+    assert blind(second, setting.team.aud) is not whole_run
+    assert blind(first, setting.team.core)
+
+
+def test_reveal_by_a_stranger_is_refused(setting):
+    with pytest.raises(NotAllowed):
+        actions.reveal_verdicts(setting.launch(), actor=setting.team.stranger)
 
 
 @pytest.mark.parametrize("vector", [[], [1] * 9, [1] * 11, [2] + [1] * 9])

@@ -23,7 +23,7 @@ def launch_body(setting: Setting, **changes: Any) -> dict[str, Any]:
     return {"release": "r1", "system": setting.system.name, "judges": [setting.judge.name], **changes}
 
 
-@pytest.mark.parametrize("path", ["systems/", "judges/", "runs/", "runs/1/", "runs/1/responses/", "runs/1/verdicts/"])
+@pytest.mark.parametrize("path", ["systems/", "judges/", "runs/", "runs/1/", "runs/1/responses/"])
 @pytest.mark.parametrize(("who", "expected"), READ)
 def test_reads_by_role_answer_members_only(setting: Setting, path: str, who: str, expected: int) -> None:
     setting.launch()
@@ -154,14 +154,38 @@ def test_verdicts_say_who_judged_what(setting: Setting) -> None:
 def test_own_verdict_by_role_is_for_auditors_and_above(setting: Setting, who: str, expected: int) -> None:
     run = work_through(setting.launch())
     response = run.responses.order_by("pk")[0]
-    body = {"answer_correct": True, "vector": [1] * 9 + [0]}
+    body = {"answer_correct": True, "vector": [1] * 9 + [0], "note": "The year is off."}
     reply = send(setting.team.client(who), f"{RUNS}1/responses/{response.pk}/verdict/", body, method="put")
     assert reply.status_code == expected, reply.content
     given = Verdict.objects.filter(judge__person__isnull=False)
     assert given.count() == (expected == 200)
     if expected == 200:
         assert reply.json()["vector"] == body["vector"]
-        assert (reply.json()["blind"], reply.json()["person"]) == (False, True)
+        assert (reply.json()["blind"], reply.json()["person"]) == (True, True)
+        assert reply.json()["note"] == "The year is off."
+
+
+@pytest.mark.parametrize(
+    ("who", "before", "posted", "after"),
+    [("ann", 200, 204, 200), ("aud", 403, 204, 200), ("admin", 403, 204, 200), ("stranger", 404, 404, 404)],
+)
+def test_verdicts_by_role_are_hidden_from_who_may_give_them_until_revealed(
+    setting: Setting, who: str, before: int, posted: int, after: int
+) -> None:
+    run = work_through(setting.launch())
+    client = setting.team.client(who)
+    hidden = client.get(f"{RUNS}1/verdicts/")
+    assert hidden.status_code == before
+    if before == 403:
+        assert hidden.json()["code"] == "verdicts_hidden"
+        assert f"{RUNS}1/verdicts/reveal/" in hidden.json()["message"]
+    assert not run.events.filter(kind="verdicts.revealed").exists()  # reading records nothing
+    assert send(client, f"{RUNS}1/verdicts/reveal/").status_code == posted
+    assert client.get(f"{RUNS}1/verdicts/").status_code == after
+    if who == "aud":
+        path = f"{RUNS}1/responses/{run.responses.order_by('pk')[0].pk}/verdict/"
+        body = {"answer_correct": True, "vector": [1] * 10}
+        assert send(client, path, body, method="put").json()["blind"] is False
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.scoring.judge_output import Unparseable, Verdict, parse_judge_output
+from evaluation.scoring.judge_output import Unparseable, Verdict, parse_judge_output, read_as_published
 
 PLAIN = "CHECKLIST_SCORE: 2/3\nCHECKLIST_RESULT: [1,0,1]\nOVERALL_CORRECTNESS: YES"
 OTHER = "CHECKLIST_SCORE: 1/3\nCHECKLIST_RESULT: [0,0,1]\nOVERALL_CORRECTNESS: NO"
@@ -377,6 +377,7 @@ LONG = 300_000
 def test_parse_of_long_garbage_ends(start, piece):
     # Each takes a few hundredths of a second; with a quadratic step it takes minutes, and the suite does not end.
     parse_judge_output(start + piece * (LONG // len(piece)), 3)
+    read_as_published(start + piece * (LONG // len(piece)))
 
 
 @pytest.mark.parametrize(
@@ -384,3 +385,22 @@ def test_parse_of_long_garbage_ends(start, piece):
 )
 def test_parse_of_a_megabyte_of_garbage_ends(first, then):
     parse_judge_output(first + then * 70_000, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "vector"),
+    [
+        (PLAIN, True, (1, 0, 1)),
+        (f"{PLAIN}\n{OTHER}", True, (1, 0, 1)),  # the first of each wins
+        (f"<think>{OTHER}</think>{PLAIN}", False, (0, 0, 1)),
+        ("**CHECKLIST_RESULT**: [ 1, 0 ]", None, (1, 0)),
+        ("overall_correctness: no", False, None),
+        ("CHECKLIST_RESULT: [true, False, 2]", None, (1, 0, 0)),
+        ("CHECKLIST_RESULT: []", None, ()),
+        ("CHECKLIST_RESULT: [1, 0", None, None),
+        ("OVERALL_CORRECTNESS: YESTERDAY", None, None),
+        ("", None, None),
+    ],
+)
+def test_read_as_published_takes_the_first_of_each_half(text, answer, vector):
+    assert read_as_published(text) == (answer, vector)

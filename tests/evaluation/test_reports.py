@@ -1,12 +1,13 @@
 """Figures from stored verdicts, worked out by hand, with the release's item count as the denominator."""
 
 import pytest
+from django.utils import timezone
 
-from evaluation import reports
+from evaluation import actions, reports
 from evaluation.models import Report, RunState
-from evaluation.scoring.metrics import METRICS
+from evaluation.scoring.metrics import METRICS, Profile
 from tests.documents import STEPS
-from tests.evaluation.setting import documents, make_setting
+from tests.evaluation.setting import documents, make_setting, work_through
 
 # The checklist of the test items: c1 -> c2 -> c3 -> c4 -> c5 -> c6, c7 alone, c6 and c7 -> c8 -> c9 -> c10.
 ALL = [1] * 10
@@ -85,15 +86,29 @@ def test_leaderboard_of_a_release_without_runs_is_empty(setting):
     assert reports.leaderboard(setting.release)["runs"] == []
 
 
-def test_report_is_stored_and_computed_again_when_a_verdict_changed(setting, django_assert_max_num_queries):
+def test_leaderboards_are_stored_for_every_profile_and_read_without_computing(setting, monkeypatch):
     run = judged(setting, [(True, ALL)] * 4)
-    first = reports.leaderboard(setting.release)
-    assert Report.objects.count() == 1
-    with django_assert_max_num_queries(5):
-        assert reports.leaderboard(setting.release) == first
-    run.verdicts.filter(pk=run.verdicts.first().pk).delete()
-    assert reports.leaderboard(setting.release)["runs"][0]["OA"] == 0.75
+    computed = reports.leaderboard(setting.release)
+    assert Report.objects.count() == 0
+    for _ in range(2):
+        reports.store_leaderboards(setting.release)
     assert Report.objects.count() == 2
+    monkeypatch.delattr(reports, "_compute")
+    assert reports.leaderboard(setting.release) == computed
+    assert reports.leaderboard(setting.release, setting.judge, Profile.AS_PUBLISHED)["runs"][0]["OA"] == 1
+    monkeypatch.undo()
+    run.verdicts.first().delete()
+    run.ended = timezone.now()  # whatever changes verdicts of a finished run opens it again
+    run.save()
+    assert reports.leaderboard(setting.release)["runs"][0]["OA"] == 0.75
+
+
+def test_run_when_it_finishes_stores_its_leaderboards_and_again_after_judging_again(setting):
+    run = work_through(setting.launch())
+    assert Report.objects.count() == 2
+    actions.rejudge(run, setting.new_judge(), actor=setting.team.admin)
+    work_through(run)
+    assert Report.objects.count() == 6  # two profiles each of two judges, beside those of before
 
 
 def test_run_scores_of_a_run_that_goes_on_are_not_stored(setting):

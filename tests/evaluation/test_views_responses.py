@@ -216,12 +216,21 @@ def test_verdict_of_an_annotator_is_refused_before_its_marks_are_read(run: Run, 
 
 def test_verdict_given_blind_is_kept_so_and_opens_the_others(run: Run, setting: Setting) -> None:
     client = setting.team.client("aud")
-    client.post(url(first(run), "verdict-give"), marks("fail", [0] * 10))
+    client.post(url(first(run), "verdict-give"), marks("fail", [0] * 10) | {"note": "It names <another> ferry."})
     verdict = Verdict.objects.get(judge__person=setting.team.aud)
     assert (verdict.blind, verdict.answer_correct, verdict.vector) == (True, False, [0] * 10)
     reply = client.get(url(first(run)))
     assert not reply.context["blind"]
     assert "blind, before the others were shown" in reply.content.decode()
+    assert "It names &lt;another&gt; ferry." in reply.content.decode()
+
+
+def test_verdict_after_a_reveal_in_another_session_is_not_blind(run: Run, setting: Setting) -> None:
+    setting.team.client("aud").post(url(first(run), "verdict-reveal"), {"scope": "response"})
+    client = setting.team.client("aud")
+    assert not client.get(url(first(run))).context["blind"]
+    client.post(url(first(run), "verdict-give"), marks())
+    assert Verdict.objects.get(judge__person=setting.team.aud).blind is False
 
 
 @pytest.mark.parametrize("scope", ["response", "run"])

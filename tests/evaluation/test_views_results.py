@@ -6,16 +6,24 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils import timezone
 
 from audit.actions import cut_release
 from audit.models import Release
-from evaluation.models import Run, Verdict
+from evaluation.models import Report, Run, Verdict
+from evaluation.reports import store_leaderboards
 from evaluation.views.results import Results, csv_rows, read_results
 from tests.evaluation.setting import Setting, work_through
 from tests.factories import Team
 
 RESULTS = "/b/bench/results/"
 CSV = "/b/bench/results/leaderboard.csv"
+
+
+def touch(run: Run) -> None:
+    """What was changed behind the actions' back counts: a finished run's verdicts otherwise stay as they are."""
+    run.ended = timezone.now()
+    run.save(update_fields=["ended"])
 
 
 def judged_run(setting: Setting, name: str, correct: list[bool], stated: list[int], **system: Any) -> Run:
@@ -26,6 +34,7 @@ def judged_run(setting: Setting, name: str, correct: list[bool], stated: list[in
         Verdict.objects.filter(pk=verdict.pk).update(
             answer_correct=answer, vector=[1] * count + [0] * (10 - count), unparseable=""
         )
+    touch(run)
     return run
 
 
@@ -88,6 +97,7 @@ def test_leaderboard_counts_failed_and_unreadable_in_the_denominator(setting: Se
     first.verdicts.all().delete()
     run.responses.filter(pk=first.pk).update(status="failed")
     second.verdicts.update(answer_correct=None, vector=None, unparseable="vector missing")
+    touch(run)
     [row] = setting.team.client("ann").get(RESULTS).context["results"].rows
     assert (row["n"], row["counts"]["not_completed"], row["counts"]["without_verdict"]) == (3, 1, 1)
     assert row["OA"] == pytest.approx(1 / 3)
@@ -153,7 +163,7 @@ def test_csv_holds_the_rows_of_the_page_as_fractions(setting: Setting) -> None:
     judged_run(setting, "A", [True, True, False], [10, 5, 0])
     reply = setting.team.client("ann").get(CSV)
     assert reply["Content-Type"].startswith("text/csv")
-    assert 'filename="leaderboard-bench-r1-with_image.csv"' in reply["Content-Disposition"]
+    assert 'filename="leaderboard-bench-r1-with_image-strict.csv"' in reply["Content-Disposition"]
     [row] = csv.DictReader(reply.content.decode().splitlines())
     assert (row["system"], row["rank"], row["n"], row["profile"], row["audited"]) == ("A", "1", "3", "strict", "False")
     assert float(row["OA"]) == pytest.approx(2 / 3)
@@ -191,7 +201,13 @@ def test_api_leaderboard_says_what_the_figures_are(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "path"), [({"release": "x"}, "release"), ({"judge": "x"}, "judge"), ({"condition": "x"}, "condition")]
+    ("query", "path"),
+    [
+        ({"release": "x"}, "release"),
+        ({"judge": "x"}, "judge"),
+        ({"condition": "x"}, "condition"),
+        ({"profile": "x"}, "profile"),
+    ],
 )
 def test_api_leaderboard_of_what_is_not_there_names_it(setting: Setting, query: dict[str, str], path: str) -> None:
     reply = setting.team.client("ann").get("/api/benchmarks/bench/results/", query)
@@ -202,7 +218,42 @@ def test_results_page_takes_few_queries_once_computed(setting: Setting, django_a
     for name in "ABCDE":
         judged_run(setting, name, [True] * 3, [10] * 3)
     client = setting.team.client("ann")
-    client.get(RESULTS)
+    store_leaderboards(setting.release)
     with django_assert_max_num_queries(13):
         client.get(RESULTS)
     assert Release.objects.count() == 1 and reverse("evaluation:leaderboard", args=["bench"]) == RESULTS
+
+
+def test_results_under_the_published_profile_are_read_from_what_the_judge_printed(setting: Setting) -> None:
+    run = judged_run(setting, "A", [True] * 3, [10] * 3)
+    for verdict, output in zip(
+        run.verdicts.order_by("pk"),
+        # half of a verdict; a short list, and a second one that is not read; a long list
+        ["OVERALL_CORRECTNESS: YES", "CHECKLIST_RESULT: [1,1]\nOVERALL_CORRECTNESS: NO\nOVERALL_CORRECTNESS: YES",
+         f"CHECKLIST_RESULT: {[1] * 12}\nOVERALL_CORRECTNESS: YES"],
+        strict=True,
+    ):  # fmt: skip
+        Verdict.objects.filter(pk=verdict.pk).update(
+            output=output, answer_correct=None, vector=None, unparseable="broken"
+        )
+    touch(run)
+    client = setting.team.client("ann")
+    # OA (1 + 0 + 1)/3, CS (0 + 2/10 + 1)/3; strict takes none of the three
+    for profile, oa, cs in (("as-published", 2 / 3, 0.4), ("strict", 0, 0)):
+        reply = client.get("/api/benchmarks/bench/results/", {"profile": profile}).json()
+        assert reply["profile"] == profile
+        assert [reply["runs"][0][m] for m in ("OA", "CS")] == pytest.approx([oa, cs])
+        page = client.get(RESULTS, {"profile": profile})
+        assert page.context["results"].rows[0]["CS"] == pytest.approx(cs)
+        assert f"Profile {profile}." in page.content.decode()
+        [row] = csv.DictReader(client.get(CSV, {"profile": profile}).content.decode().splitlines())
+        assert (row["profile"], float(row["OA"])) == (profile, pytest.approx(oa))
+
+
+def test_results_when_read_write_nothing(setting: Setting) -> None:
+    run = judged_run(setting, "A", [True] * 3, [10] * 3)
+    before = Report.objects.count()
+    client = setting.team.client("ann")
+    for path in (RESULTS, CSV, "/api/benchmarks/bench/results/"):
+        assert client.get(path).status_code == 200
+    assert Report.objects.count() == before and run.state == "finished"
