@@ -9,7 +9,7 @@ import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import bench_data, bench_engine, bench_scoring, bench_web
+from bench import bench_data, bench_engine, bench_evaluation, bench_scoring, bench_web
 from bench.common import Row, print_rows
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -26,7 +26,7 @@ AIMS = {
 
 def main(argv: Sequence[str] | None = None, results: Path = RESULTS) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    names = ("start", "web", "data", "scoring", "engine")
+    names = ("start", "web", "data", "scoring", "engine", "evaluation")
     parser.add_argument(
         "names", nargs="*", metavar="name", help=f"what to measure: {', '.join(names)}; all without any"
     )
@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS) -> None:
         "data": lambda: bench_data.run(max(sizes), 1 if quick else 3),
         "scoring": bench_scoring.run,
         "engine": bench_engine.run,
+        "evaluation": lambda: bench_evaluation.run(*((9, 2) if quick else (1_000, 20))),
     }
     found: dict[str, list[Row]] = {}
     for name in options.names or names:

@@ -54,4 +54,4 @@ def test_item_data_makes_whole_items_of_the_size_they_claim() -> None:
 def test_bench_when_a_name_is_unknown_says_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["pages"])
-    assert "there is no pages; choose from start, web, data, scoring, engine" in capsys.readouterr().err
+    assert "there is no pages; choose from start, web, data, scoring, engine, evaluation" in capsys.readouterr().err

@@ -1,0 +1,150 @@
+"""Pages of evaluation over real HTTP, beside a bare Django server that renders as many elements.
+
+Run `python -m bench.bench_evaluation`. Responses and verdicts stand in the database as a worker leaves them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from typing import Any
+
+from bench.bench_web import BARE, SITE, TABLES, _session
+from bench.common import Client, Row, in_turn, item_data, measure, milliseconds, print_rows, row, serving, set_up
+
+SYSTEMS, RELEASE = 25, 102
+TEXT = "The ferry leads to the harbour, and the harbour to the archive that the minister kept. " * 30
+
+
+def run(responses: int = 1_000, repeats: int = 20) -> list[Row]:
+    return measure("bench.bench_evaluation", responses=responses, repeats=repeats)
+
+
+def _measure(responses: int, repeats: int) -> list[Row]:
+    team = set_up()  # before anything of Django's is imported
+    from django.db import connection
+    from django.urls import reverse
+
+    from evaluation.models import Report
+    from evaluation.reports import store_leaderboards
+
+    boards, large = fill(team.benchmark, team.ann, team.admin, responses)
+    with connection.cursor() as cursor:
+        for statement in TABLES:
+            cursor.execute(statement)
+        cursor.execute("INSERT INTO bench_item VALUES (1, %s)", [json.dumps(item_data(1))])
+    results = reverse("evaluation:leaderboard", args=["bench"]) + f"?release={boards[0].release.name}"
+    run_page = reverse("evaluation:run-page", args=["bench", large.number])
+    pk = large.responses.order_by("pk").values_list("pk", flat=True)[large.item_count // 2]
+    response = reverse("evaluation:response-page", args=["bench", large.number, pk])
+    with serving(SITE) as (port, _pid), serving(BARE) as (bare_port, _bare_pid):
+        client, bare = Client(port, _session(team.ann)), Client(bare_port)
+        client.wait(run_page)
+        bare.wait("/")
+
+        def beside(name: str, path: str, aim: str, cold: bool = False) -> Row:
+            def ours() -> None:
+                client.get(path)
+
+            store_leaderboards(boards[0].release)
+            text = client.get(path)
+            elements = text.count(b"</") + text.count(b"<input") + text.count(b"<use")
+            plain = f"/item/1/{elements}/"
+            if not cold:
+                return row(name, *in_turn(ours, lambda: bare.get(plain), repeats), aim=aim)
+            taken: list[tuple[float, float]] = []
+            for _ in range(repeats):
+                Report.objects.all().delete()
+                taken.append((milliseconds(ours), milliseconds(lambda: bare.get(plain))))
+            return row(name, [t[0] for t in taken], [t[1] for t in taken], aim=aim)
+
+        return [
+            beside(f"leaderboard page, {SYSTEMS} systems, all intervals, cold", results, "≤ 150 ms", cold=True),
+            beside(f"leaderboard page, {SYSTEMS} systems, all intervals, warm", results, "≤ 30 ms"),
+            beside(f"open a run of {large.item_count:,} responses", run_page, "≤ 60 ms"),
+            beside("open one response", response, "≤ 30 ms"),
+        ]
+
+
+# --- what stands in the database ----------------------------------------------------------------------------------
+
+
+def fill(benchmark: Any, author: Any, admin: Any, responses: int) -> tuple[list[Any], Any]:
+    """Finished runs of 25 systems on a release of 102 items, and one run on a release of so many more."""
+    from django.db import transaction
+
+    from annotation.actions import insert_items
+    from annotation.document import read_document
+    from audit.actions import cut_release, lock_imported
+    from evaluation.actions import create_judge, create_system
+    from lhdr_site.endpoints.models import Endpoint
+
+    def release(name: str, numbers: range) -> Any:
+        with transaction.atomic():
+            insert_items(benchmark, [read_document(item_data(n)) for n in numbers], author=author, kind="import")
+        lock_imported(benchmark, actor=admin)
+        return cut_release(benchmark, name, actor=admin)
+
+    endpoint = Endpoint.objects.create(name="bench", base_url="http://127.0.0.1:9/v1")
+    benchmark.endpoints.add(endpoint)
+    judge = create_judge(benchmark, {"name": "judge", "endpoint": endpoint, "model": "judge"}, actor=admin)
+    systems = [
+        create_system(
+            benchmark,
+            {"name": f"system {n}", "endpoint": endpoint, "model": f"m{n}", "group": "tool_free_vlm", "family": "f"},
+            actor=admin,
+        )
+        for n in range(SYSTEMS)
+    ]
+    small = release("small", range(1, RELEASE + 1))
+    runs = [_finished_run(benchmark, small, system, judge, admin, n) for n, system in enumerate(systems, 1)]
+    large = release("large", range(RELEASE + 1, max(responses, RELEASE) + 1))
+    return runs, _finished_run(benchmark, large, systems[0], judge, admin, SYSTEMS + 1)
+
+
+def _finished_run(benchmark: Any, release: Any, system: Any, judge: Any, admin: Any, number: int) -> Any:
+    from django.utils import timezone
+
+    from audit.releases import ReleaseItem
+    from evaluation.models import Attempt, Response, Run, RunEvent, Verdict
+
+    draw, now = random.Random(number), timezone.now()
+    ended = {"status": "completed", "tries": 1, "ended": now, "prompt_tokens": 900, "completion_tokens": 600}
+    run = Run.objects.create(
+        benchmark=benchmark, number=number, release=release, system=system, main_judge=judge, state="finished",
+        item_count=release.item_count, launched_by=admin, started=now, ended=now,
+    )  # fmt: skip
+    run.judges.add(judge)
+    RunEvent.objects.create(run=run, actor=admin, kind="run.launched", data={"items": run.item_count})
+    items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
+    answers = [
+        Response(run=run, endpoint=system.endpoint, release_item_id=pk, text=TEXT, cost="0.01", **ended)
+        for pk in items
+    ]  # fmt: skip
+    Response.objects.bulk_create(answers, batch_size=500)
+    answers = list(Response.objects.filter(run=run).order_by("pk"))
+    verdicts = []
+    for answer in answers:
+        vector = [int(draw.random() < 0.6) for _ in range(12)]
+        correct = draw.random() < 0.4
+        output = f"CHECKLIST_RESULT: {vector}\nOVERALL_CORRECTNESS: {'YES' if correct else 'NO'}"
+        verdicts.append(
+            Verdict(
+                run=run, endpoint=judge.endpoint, response=answer, judge=judge, answer_correct=correct, vector=vector,
+                output=output, cost="0.001", **ended,
+            )
+        )  # fmt: skip
+    Verdict.objects.bulk_create(verdicts, batch_size=500)
+    Attempt.objects.bulk_create(
+        Attempt(response=answer, owner="0" * 32, ended=now, request={}, requested_model=system.model, http_status=200)
+        for answer in answers
+    )
+    return run
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(_measure(**json.loads(sys.argv[1]))))
+    else:
+        print_rows(run())
