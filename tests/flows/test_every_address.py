@@ -27,7 +27,8 @@ from tests.audit.judging import bring_to
 from tests.evaluation.setting import documents
 from tests.factories import Team, make_team
 
-METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+PAGE_METHODS = ("GET", "POST")
+API_METHODS = ("GET", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 OPEN = {"login", "signed-image"}  # without a log-in; static files and /healthz are answered by middleware
 ROLES = ("ann", "aud", "core", "admin", "root")
 ABSENT = "no-such-benchmark"
@@ -136,16 +137,24 @@ def world(db: Any, settings: Any) -> World:
     return World(team, parts, addresses)
 
 
-def _ask(user: Any, method: str, path: str, **options: Any) -> Any:
-    """One request of one person; whatever it wrote is taken back."""
+def _browser(user: Any) -> Client:
     client = Client(raise_request_exception=False)
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def _ask(client: Client, method: str, path: str, **options: Any) -> Any:
+    """One request; whatever it wrote is taken back, also a log-out."""
+    session = client.cookies.get("sessionid")
     with transaction.atomic():
-        if user is not None:
-            client.force_login(user)
         reply = client.generic(method, path, **options)
         if reply.streaming:
             b"".join(reply)
         transaction.set_rollback(True)
+    client.cookies.clear()
+    if session is not None:
+        client.cookies["sessionid"] = session.value
     return reply
 
 
@@ -158,16 +167,21 @@ def _content_types(address: Address, method: str) -> list[dict[str, Any]]:
     return [{"content_type": "application/x-www-form-urlencoded"}, {"headers": {"HX-Request": "true"}}]
 
 
-def _sweep(world: World, user: Any, methods: tuple[str, ...]) -> Iterator[tuple[Address, str, Any]]:
+def _methods(address: Address) -> tuple[str, ...]:
+    return API_METHODS if address.path.startswith("/api/") else PAGE_METHODS
+
+
+def _sweep(world: World, user: Any) -> Iterator[tuple[Address, str, Any]]:
+    client = _browser(user)
     for address in world.addresses:
-        for method in methods:
+        for method in _methods(address):
             for options in _content_types(address, method):
-                yield address, method, _ask(user, method, address.path, **options)
+                yield address, method, _ask(client, method, address.path, **options)
 
 
 def test_every_address_without_a_log_in_is_closed(world: World) -> None:
     wrong = []
-    for address, method, reply in _sweep(world, None, METHODS):
+    for address, method, reply in _sweep(world, None):
         to_log_in = reply.status_code == 302 and "/login/" in reply["Location"]
         closed = to_log_in or reply.status_code in (401, 403)
         if not closed and (address.name not in OPEN or reply.status_code >= 500):
@@ -183,13 +197,14 @@ def test_every_address_of_a_benchmark_for_a_stranger_shows_no_trace_of_it(world:
         return re.sub(r'(csrf\w*"[^>]*value=|csrf[^"]*")"?[^">]*"', "", re.sub(r"[A-Za-z0-9]{64}", "", text))
 
     wrong = []
+    client = _browser(world.team.stranger)
     for address in world.addresses:
         if not address.of_benchmark:
             continue
-        for method in METHODS:
+        for method in _methods(address):
             for options in _content_types(address, method):
-                reply = _ask(world.team.stranger, method, address.path, **options)
-                absent = _ask(world.team.stranger, method, address.path.replace(SLUG, ABSENT), **options)
+                reply = _ask(client, method, address.path, **options)
+                absent = _ask(client, method, address.path.replace(SLUG, ABSENT), **options)
                 # A method that the address does not know is refused to everybody alike, before anything is looked up.
                 good = reply.status_code in (404, 405) or (method == "OPTIONS" and reply.status_code == 200)
                 if not good or reply.status_code != absent.status_code or plain(reply) != plain(absent):
@@ -199,16 +214,20 @@ def test_every_address_of_a_benchmark_for_a_stranger_shows_no_trace_of_it(world:
 
 @pytest.mark.parametrize("who", ROLES)
 def test_every_address_for_members_never_fails(world: World, who: str) -> None:
-    wrong = []
-    for address, method, reply in _sweep(world, getattr(world.team, who), ("GET", "POST")):
+    wrong, seen = [], set()
+    for address, method, reply in _sweep(world, getattr(world.team, who)):
         if reply.status_code >= 500:
             wrong.append(f"{method} {address.path}: {reply.status_code}")
+        seen.add(reply.status_code)
     assert not wrong, "\n".join(wrong)
+    assert {200, 403, 422} <= seen  # they were logged in, and in part refused
 
 
 @pytest.mark.parametrize("form", ["systems/new/", "judges/new/", "runs/new/", "runs/1/judge/", "releases/cut/"])
 def test_a_form_when_nothing_at_all_is_sent_names_its_fields(world: World, form: str) -> None:
-    reply = _ask(world.team.admin, "POST", f"/b/{SLUG}/{form}", content_type="application/x-www-form-urlencoded")
+    reply = _ask(
+        _browser(world.team.admin), "POST", f"/b/{SLUG}/{form}", content_type="application/x-www-form-urlencoded"
+    )
     assert reply.status_code == 422
     assert "This field is required" in reply.content.decode()
 
@@ -222,13 +241,15 @@ TEXT = ("x%00y", "%ED%A0%80", "é", "a" * 3000)
 )
 def test_every_address_with_an_odd_part_is_no_such_page(world: World, part: str, odd: tuple[str, ...]) -> None:
     wrong = []
+    client = _browser(world.team.root)
     for route, _pattern in _patterns(get_resolver()):
         if not re.search(rf"<(?:\w+:)?{part}>", route):
             continue
-        for value in odd:
+        # Django's own pages are not ours to try in every way.
+        for value in odd[:1] if route.startswith("admin/") else odd:
             values = {start: each | ({part: value} if part in each else {}) for start, each in world.parts.items()}
             for method in ("GET", "POST"):
-                reply = _ask(world.team.root, method, _fill(route, values))
+                reply = _ask(client, method, _fill(route, values))
                 if reply.status_code >= 500 or (reply.status_code < 400 and not route.startswith("admin/")):
                     wrong.append(f"{method} {route} with {value[:30]}: {reply.status_code}")
     assert not wrong, "\n".join(wrong)
