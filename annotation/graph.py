@@ -260,10 +260,13 @@ def is_non_text(modality: str | None) -> bool:
 
 def is_wikipedia(source: Source) -> bool:
     """Whether a source is a Wikipedia page, by its kind or by the host of its URL."""
-    if source.kind == "wikipedia":
-        return True
+    return source.kind == "wikipedia" or is_wikipedia_url(source.url)
+
+
+def is_wikipedia_url(url: str) -> bool:
+    """Whether the host of a URL is Wikipedia, in any language; a text that is no URL is not."""
     try:
-        host = urlsplit(source.url).hostname or ""
+        host = urlsplit(url).hostname or ""
     except ValueError:  # e.g. half an IPv6 address
         return False
     return host == "wikipedia.org" or host.endswith(".wikipedia.org")

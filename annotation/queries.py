@@ -15,10 +15,10 @@ from . import graph
 from .checks import registry
 from .document import SECTIONS, Document, elements, read_document
 from .drawing import Drawing, draw_checklist, draw_graph
+from .findings import find, finding_json, message_of
 from .models import Comment, Item, Revision, StoredImage
 from .permissions import may_change_coeditors, may_edit_item
 from .states import EDITABLE_BY_AUTHORS, Gate, gate_status
-from .steps import find, finding_json
 
 CHECKS = registry()
 PAGE_ORDER = ("question", "images", "design", "graph", "checklist", "sources", "metadata")
@@ -43,8 +43,7 @@ class ShownFinding:
 
     @property
     def message(self) -> str:
-        """The sentence in the reader's language."""
-        return str(_(self.data["template"])).format(**self.data["params"])
+        return message_of(self.data)
 
     @property
     def remedy(self) -> str:

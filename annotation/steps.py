@@ -1,49 +1,10 @@
 """Worker side of items, each step safe to run twice: the quality checks of the present document."""
 
-from dataclasses import asdict
-from typing import Any
-
 from django.db.models import F
 
-from .checks import CheckContext, Finding, Thresholds, run_checks
-from .document import Document, read_document
-from .models import Benchmark, Item, StoredImage
-
-
-def thresholds_of(benchmark: Benchmark) -> Thresholds:
-    return Thresholds(
-        min_steps=benchmark.min_steps,
-        min_nodes=benchmark.min_nodes,
-        max_answer_words=benchmark.max_answer_words,
-        wikipedia_percent=benchmark.wikipedia_percent,
-    )
-
-
-def find(document: Document, benchmark: Benchmark, item_pk: int = 0) -> list[Finding]:
-    """Run every check on a document of a benchmark. Reads, writes nothing."""
-    digests = [image.sha256 for image in document.images if image.sha256]
-    stored = StoredImage.objects.filter(benchmark=benchmark, sha256__in=digests).values_list("sha256", flat=True)
-    others = Item.objects.filter(benchmark=benchmark).exclude(pk=item_pk).exclude(question="")
-    context = CheckContext(
-        document=document,
-        thresholds=thresholds_of(benchmark),
-        preset=benchmark.preset,
-        stored_images=frozenset(stored),
-        other_questions=[(f"#{number}", text) for number, text in others.values_list("number", "question").iterator()],
-        categories=frozenset(benchmark.categories.values_list("slug", flat=True)),
-        operation_tags=frozenset(benchmark.operation_tags.values_list("slug", flat=True)),
-    )
-    return run_checks(context)
-
-
-def finding_json(finding: Finding, document: Document) -> dict[str, Any]:
-    """What is stored of a finding: its template and figures (pages translate them) and the English message."""
-    return {
-        **asdict(finding),
-        "message": finding.message,
-        "subject": finding.subject,
-        "fingerprint": finding.fingerprint(document),
-    }
+from .document import read_document
+from .findings import find, finding_json
+from .models import Item
 
 
 def check_item(pk: int) -> None:

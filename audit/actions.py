@@ -16,6 +16,7 @@ from annotation import steps as checks
 from annotation.actions import move_state, record_gates
 from annotation.benchmarks import Benchmark, Item, Membership
 from annotation.document import canonical_hash
+from annotation.findings import message_of
 from annotation.models import ItemEvent, Revision
 from annotation.states import State
 from lhdr_site.shared.errors import Conflict, Invalid
@@ -411,9 +412,9 @@ def _require_no_errors(item: Item, text: str) -> None:
     errors = [finding for finding in item.findings if finding["level"] == "error"]
     if errors:
         raise Invalid(
-            text + " " + " ".join(dict.fromkeys(finding["message"] for finding in errors)),
+            text + " " + " ".join(dict.fromkeys(map(message_of, errors))),
             code="errors_found",
-            problems=[{"path": f["anchor"] or f["section"], "message": f["message"]} for f in errors],
+            problems=[{"path": f["anchor"] or f["section"], "message": message_of(f)} for f in errors],
         )
 
 

@@ -17,6 +17,7 @@ from annotation.benchmarks import Item
 from annotation.diff import Change, diff_documents
 from annotation.document import Document, Image, Source, Step, read_document
 from annotation.drawing import Drawing, draw_checklist, draw_graph
+from annotation.findings import message_of
 from annotation.models import Revision, StoredImage
 from annotation.states import GateStatus, State
 
@@ -313,7 +314,7 @@ class Panel:
     def _errors(self) -> list[Wait]:
         if self.item.checked_hash != self.item.document_hash:
             return []  # the action runs the checks itself
-        return [Wait(f["message"], "#findings") for f in self.item.findings if f["level"] == "error"]
+        return [Wait(message_of(f), "#findings") for f in self.item.findings if f["level"] == "error"]
 
     @property
     def last_reason(self) -> Transition | None:
@@ -482,7 +483,7 @@ def marked(text: str, findings: Sequence[Mapping[str, Any]]) -> list[Piece]:
 def _piece(text: str, start: int, end: int, findings: Sequence[Mapping[str, Any]]) -> Piece:
     for number, finding in enumerate(findings, 1):
         if any(low <= start and end <= high for low, high in finding["spans"]):
-            return Piece(text[start:end], number, finding["message"])
+            return Piece(text[start:end], number, message_of(finding))
     return Piece(text[start:end])
 
 

@@ -15,6 +15,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.document import Document, elements
+from annotation.graph import is_wikipedia_url
 from lhdr_site.shared.errors import Invalid
 
 Row = dict[str, str]
@@ -68,7 +69,7 @@ def detect_kind(url: str) -> str:
         host, path = parts.hostname or "", parts.path
     except ValueError:
         return "web"
-    if host == "wikipedia.org" or host.endswith(".wikipedia.org"):
+    if is_wikipedia_url(url.strip()):
         return "wikipedia"
     if path.endswith(".pdf"):
         return "pdf"
