@@ -13,8 +13,13 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lhdr_site.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError, ProgrammingError
+    from environs import EnvError
 
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, EnvError) as error:
         sys.exit(f"lhdr: {error}")
+    except (OperationalError, ProgrammingError) as error:
+        first = str(error).strip().splitlines()[0]
+        sys.exit(f"lhdr: the database does not answer as it should: {first}. If it is new, run `lhdr migrate`.")

@@ -23,7 +23,10 @@ PRODUCTION = ENVIRONMENT == "production"
 DEBUG = env.str("LHDR_DEBUG", "") in ("1", "true", "yes")
 
 DATA = Path(env.str("LHDR_DATA", "") or BASE_DIR / "var").absolute()
-DATA.mkdir(parents=True, exist_ok=True)
+try:
+    DATA.mkdir(parents=True, exist_ok=True)
+except OSError as error:
+    raise ImproperlyConfigured(f"LHDR_DATA is {DATA}: {error.strerror}. Set it to a folder that can be made.") from None
 
 
 def _local_secret_key() -> str:
@@ -120,7 +123,11 @@ TEMPLATES = [
 
 # --- data ---------------------------------------------------------------------------------------------------------
 
-DATABASES = {"default": dj_database_url.parse(env.str("DATABASE_URL", "") or f"sqlite:///{DATA / 'lhdr.sqlite3'}")}
+try:
+    _database = dj_database_url.parse(env.str("DATABASE_URL", "") or f"sqlite:///{DATA / 'lhdr.sqlite3'}")
+except ValueError:
+    raise ImproperlyConfigured("DATABASE_URL cannot be read; write postgres://user:password@host:5432/name.") from None
+DATABASES = {"default": _database}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",

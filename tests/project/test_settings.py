@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def start(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def start(tmp_path: Path, command: str = "check", **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("LHDR_", "DATABASE_", "CELERY_", "DJANGO_"))}
     return subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "check"],
+        [sys.executable, str(ROOT / "manage.py"), command],
         env={**clean, "LHDR_DATA": str(tmp_path / "data"), **environment},
         capture_output=True,
         text=True,
@@ -33,6 +33,11 @@ def test_settings_without_anything_are_local(tmp_path: Path) -> None:
         ({"LHDR_ENV": "production"}, ["LHDR_SECRET_KEY", "LHDR_HOSTS"]),
         ({"LHDR_ENV": "production", "LHDR_SECRET_KEY": "x" * 60}, ["LHDR_HOSTS"]),
         ({"LHDR_ENV": "staging"}, ["LHDR_ENV", "staging"]),
+        ({"DATABASE_URL": "nonsense"}, ["DATABASE_URL", "postgres://"]),
+        ({"DATABASE_URL": "oracel://x/y"}, ["DATABASE_URL", "postgres://"]),
+        ({"LHDR_WORKER_THREADS": "many"}, ["LHDR_WORKER_THREADS"]),
+        ({"LHDR_DATA": "/dev/null"}, ["LHDR_DATA", "folder"]),
+        ({"LHDR_DATA": "/dev/null/below"}, ["LHDR_DATA", "folder"]),
     ],
 )
 def test_settings_that_cannot_work_say_what_to_set(
@@ -42,6 +47,16 @@ def test_settings_that_cannot_work_say_what_to_set(
     assert result.returncode != 0
     assert all(word in result.stderr for word in words)
     assert "Traceback" not in result.stderr
+
+
+def test_commands_without_their_database_say_so(tmp_path: Path) -> None:
+    url = "postgres://nobody@127.0.0.1:1/none"
+    result = start(tmp_path, "verify", DATABASE_URL=url)
+    assert result.returncode != 0 and "the database does not answer" in result.stderr
+    assert "Traceback" not in result.stderr
+    # A database that was never migrated is such a one too.
+    result = start(tmp_path, "verify")
+    assert result.returncode != 0 and "Traceback" not in result.stderr
 
 
 def test_settings_for_production_start(tmp_path: Path) -> None:
