@@ -16,7 +16,7 @@ from .checks import registry
 from .document import SECTIONS, Document, elements, read_document
 from .drawing import Drawing, draw_checklist, draw_graph
 from .findings import find, finding_json, message_of
-from .models import Comment, Item, Revision, StoredImage
+from .models import Benchmark, Comment, Item, Revision, StoredImage
 from .permissions import may_change_coeditors, may_edit_item
 from .states import EDITABLE_BY_AUTHORS, Gate, gate_status
 
@@ -92,6 +92,14 @@ class ShortGate(NamedTuple):
     status: str
     letter: str = ""
     title: str = ""
+
+
+def labels_of(benchmark: Benchmark) -> dict[str, dict[str, str]]:
+    """Field of a document -> names of its slugs."""
+    return {
+        "category": dict(benchmark.categories.values_list("slug", "name")),
+        "operation_tags": dict(benchmark.operation_tags.values_list("slug", "name")),
+    }
 
 
 @dataclass
@@ -284,11 +292,7 @@ class ItemPage:
     @cached_property
     def labels(self) -> dict[str, dict[str, str]]:
         """Names of the benchmark's categories and tags by slug; slugs that it does not have are left out."""
-        benchmark = self.item.benchmark
-        return {
-            "category": dict(benchmark.categories.values_list("slug", "name")),
-            "operation_tags": dict(benchmark.operation_tags.values_list("slug", "name")),
-        }
+        return labels_of(self.item.benchmark)
 
     @cached_property
     def coeditors(self) -> list[Any]:

@@ -19,6 +19,7 @@ from annotation.document import Document, Image, Source, Step, read_document
 from annotation.drawing import Drawing, draw_checklist, draw_graph
 from annotation.findings import message_of
 from annotation.models import Revision, StoredImage
+from annotation.queries import labels_of
 from annotation.states import GateStatus, State
 
 from .evidence import ANSWER, elements_to_tick
@@ -201,6 +202,21 @@ class Panel:
     @property
     def sandbox(self) -> bool:
         return self.standing.sandbox
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Name of each category and tag of the benchmark, by slug."""
+        labels = labels_of(self.item.benchmark)
+        return labels["category"] | labels["operation_tags"]
+
+    @property
+    def category(self) -> str:
+        slug = self.document.category or "–"
+        return self.names.get(slug, slug)
+
+    @property
+    def tags(self) -> str:
+        return ", ".join(self.names.get(slug, slug) for slug in self.document.operation_tags) or "–"
 
     @cached_property
     def gates(self) -> dict[str, str]:

@@ -181,7 +181,7 @@ class RedundantEdge(Check):
 @register
 class MultiBranchWithoutMerge(Check):
     code = "multi_branch_without_merge"
-    title = "Template is multi_branch, but no branches meet"
+    title = "Template is multi-branch, but no branches meet"
     why = "The template says what was intended; the checklist has the structure of something else."
     how_to_mend = "Let a step need the ends of two branches, or choose the template linear."
     level = "info"
@@ -190,7 +190,7 @@ class MultiBranchWithoutMerge(Check):
     def run(self, context: CheckContext) -> Iterator[Finding]:
         needs = context.prerequisites
         if context.document.template == "multi_branch" and needs and not graph.merges(needs):
-            template = "The template is multi_branch, but no step has two prerequisites of different branches."
+            template = "The template is multi-branch, but no step has two prerequisites of different branches."
             yield self.finding(context, "template", template)
 
 

@@ -366,3 +366,10 @@ def test_ticks_of_phase_4_are_the_sources(team: Team) -> None:
     tick_all(item, team.core, "urls")
     text = team.client("core").get(url("panel", item)).content.decode()
     assert "Every URL with its claim" in text and "8 of 8 ticked" in text
+
+
+def test_page_names_category_and_tags_in_words(team: Team, secondary: Item) -> None:
+    team.benchmark.operation_tags.update(name="A tag in words")
+    team.benchmark.categories.update(name="A category in words")
+    page = team.client("aud").get(f"/b/bench/items/{secondary.number}/audit/").content.decode()
+    assert "A tag in words" in page and "A category in words" in page
