@@ -1,4 +1,4 @@
-"""From a document to its findings as they are stored and shown. Writes nothing; the checks themselves are pure."""
+"""From a document to its findings as stored and as shown. Reads only; the checks themselves are pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
