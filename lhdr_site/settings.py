@@ -13,6 +13,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
+from lhdr_site.shared.address_guard import read_allowed
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
 
@@ -56,6 +58,9 @@ else:
 
 PUBLIC_URL = env.str("LHDR_PUBLIC_URL", "").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
+# The address that mail leads to; without a public one the first host, or this machine.
+_own_url = f"https://{ALLOWED_HOSTS[0].lstrip('.')}" if PRODUCTION else f"http://localhost:{env.str('PORT', '8000')}"
+SITE_URL = PUBLIC_URL or _own_url
 
 INSTALLED_APPS = [
     "lhdr_site.apps.SiteConfig",
@@ -160,6 +165,13 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 UPLOAD_MAX_MB = env.int("LHDR_UPLOAD_MAX_MB", 20)
 IMAGE_MAX_MEGAPIXELS = env.int("LHDR_IMAGE_MAX_MEGAPIXELS", 50)
+try:
+    FETCH_ALLOW = read_allowed(env.list("LHDR_FETCH_ALLOW", []))
+except ValueError as error:
+    raise ImproperlyConfigured(f"LHDR_FETCH_ALLOW: {error}. Write addresses or networks, like 10.1.2.0/24.") from None
+LINK_AGENT = env.str("LHDR_LINK_AGENT", "")
+LINK_PAUSE = env.float("LHDR_LINK_PAUSE", 2)
+LINK_SECONDS = env.float("LHDR_LINK_SECONDS", 40)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
@@ -181,23 +193,52 @@ elif BROKER_URL.startswith("redis"):
         "visibility_timeout": 3 * 3600,  # longer than the longest task
         "unacked_restore_interval": 2,
         "unacked_restore_throttle": 1,
+        # nobody's page waits long for a queue that is down
+        "connect_retries_timeout": 1,
+        "interval_start": 0.1,
+        "interval_max": 0.5,
     }
+else:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"connect_retries_timeout": 1}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# After a queue that was down a worker takes as much as before: it holds wake-ups, and the database counts the calls.
+CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "lhdr"
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "evaluation.sweep_runs", "schedule": 5.0, "options": {"expires": 5}},
+    "sweep-presences": {"task": "annotation.sweep_presences", "schedule": 600.0, "options": {"expires": 600}},
     "sweep-checks": {"task": "annotation.sweep_checks", "schedule": 30.0, "options": {"expires": 30}},
+    "sweep-fetches": {"task": "annotation.sweep_fetches", "schedule": 60.0, "options": {"expires": 60}},
+    "sweep-links": {"task": "audit.sweep_links", "schedule": 60.0, "options": {"expires": 60}},
+    "recheck-links": {"task": "audit.recheck_links", "schedule": 3600.0, "options": {"expires": 3600}},
+    "send-mails": {"task": "annotation.send_mails", "schedule": 10.0, "options": {"expires": 10}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
 WORKER_THREADS = env.int("LHDR_WORKER_THREADS", 16)
 LEASE_SECONDS = env.int("LHDR_LEASE_SECONDS", 60)
 DEMO_PORT = env.int("LHDR_DEMO_PORT", 8899)
+
+# --- mail ---------------------------------------------------------------------------------------------------------
+
+EMAIL_HOST = env.str("LHDR_SMTP_HOST", "")
+EMAIL_PORT = env.int("LHDR_SMTP_PORT", 587)
+EMAIL_HOST_USER = env.str("LHDR_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = env.str("LHDR_SMTP_PASSWORD", "")
+_security = env.str("LHDR_SMTP_SECURITY", "starttls")
+if _security not in ("starttls", "tls", "none"):
+    raise ImproperlyConfigured(f"LHDR_SMTP_SECURITY is {_security!r}; set it to 'starttls', 'tls' or 'none'.")
+EMAIL_USE_TLS = _security == "starttls"
+EMAIL_USE_SSL = _security == "tls"
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env.str("LHDR_MAIL_FROM", "LHDR Workbench <lhdr@localhost>")
+# Without a mail server the worker prints the mail.
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 
 # --- people and protection ----------------------------------------------------------------------------------------
 
@@ -247,9 +288,10 @@ CONTENT_SECURITY_POLICY = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
-USE_I18N = True
+USE_I18N = len(LANGUAGES) > 1  # looking words up in no catalogue takes an eighth of a page
 USE_TZ = True
 TIME_ZONE = env.str("LHDR_TIME_ZONE", "UTC")
+FORMAT_MODULE_PATH = ["lhdr_site.formats"]
 
 # --- API ----------------------------------------------------------------------------------------------------------
 
@@ -272,6 +314,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "WorkStatusEnum": "evaluation.models.Work.Status",  # several things have a status
+        "ConditionEnum": "evaluation.models.Condition.values",  # of one, and of a list
+    },
 }
 
 # --- logs ---------------------------------------------------------------------------------------------------------

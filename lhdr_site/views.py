@@ -8,14 +8,18 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import strip_tags
+from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 from .shared.markdown import render_markdown
 
 _DOCS = Path(settings.BASE_DIR) / "docs"
 # In the order of the contents; what is not named comes after them by name.
-_GUIDE_ORDER = ("index", "items", "construct", "audit", "releases", "evaluate", "results")
+_GUIDE_ORDER = ("index", "items", "construct", "discuss", "planning", "audit", "releases", "evaluate", "results")
 _REFERENCE = ("checks", "formats", "evaluation", "commands", "api", "settings")
-_LINK = re.compile(r"\]\((?:\.\./|\./|guide/)*([a-z0-9_-]+)\.md(?:#[^)]*)?\)")
+_LINK = re.compile(r"\]\((?:\.\./|\./|guide/)*([a-z0-9_-]+)\.md(#[^)]*)?\)")
+_HEADING = re.compile(r"<h([2-4])>(.*?)</h\1>")
 
 
 def demo_log_ins() -> dict[str, Any]:
@@ -42,17 +46,22 @@ def help_page(request: HttpRequest, page: str = "index") -> HttpResponse:
     served = guide.keys() | reference.keys()
 
     def link(match: re.Match[str]) -> str:
-        return f"]({reverse('help', args=[match[1]])})" if match[1] in served else match[0]
+        return f"]({reverse('help', args=[match[1]])}{match[2] or ''})" if match[1] in served else match[0]
 
     order = [*(name for name in _GUIDE_ORDER if name in guide), *sorted(set(guide) - set(_GUIDE_ORDER))]
     context = {
         "page": page,
         "title": title,
-        "text": render_markdown(_LINK.sub(link, body), line_breaks=False),
+        "text": _with_anchors(render_markdown(_LINK.sub(link, body), line_breaks=False)),
         "guide": [(name, _title_and_text(guide[name])[0]) for name in order],
         "reference": [(name, _title_and_text(path)[0]) for name, path in reference.items()],
     }
     return render(request, "help.html", context)
+
+
+def _with_anchors(html: SafeString) -> SafeString:
+    """Headings of a rendered page with the anchors that links to them name."""
+    return SafeString(_HEADING.sub(lambda m: f'<h{m[1]} id="{slugify(strip_tags(m[2]))}">{m[2]}</h{m[1]}>', html))
 
 
 def _title_and_text(path: Path) -> tuple[str, str]:

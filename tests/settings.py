@@ -24,4 +24,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "synchronous=NORMAL", "synchronous=OFF"
     )
 ALLOWED_HOSTS = ["*"]
+# Every test client would read the whole folder of static files at its start.
+WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False

@@ -56,6 +56,7 @@ def raw_documents(draw: st.DrawFn) -> dict[str, Any]:
         return [f"{letter}{number}" for number in draw(st.permutations(range(1, draw(st.integers(0, most)) + 1)))]
 
     nodes, sources, images = keys("n", 4), keys("s", 4), keys("i", 2)
+    regions = {key: [f"g{key}{n}" for n in range(draw(st.integers(0, 2)))] for key in images}
     relations = keys("r", 3) if nodes else []
     needs = draw(dags(max_steps=5))
     steps = [f"c{number}" for number in range(1, len(needs) + 1)]
@@ -121,7 +122,7 @@ def raw_documents(draw: st.DrawFn) -> dict[str, Any]:
                 "nodes": some(nodes),
                 "relations": some(relations),
                 "sources": some(sources),
-                "images": some(images),
+                "images": some([*images, *(key for each in regions.values() for key in each)]),
                 "why_needed": draw(texts),
                 "volatility": draw(_choice(VOLATILITIES)),
                 "extra": draw(extras),
@@ -159,7 +160,7 @@ def raw_documents(draw: st.DrawFn) -> dict[str, Any]:
                 "license": draw(texts),
                 "regions": [
                     {
-                        "key": f"g{number}",
+                        "key": region,
                         "x": draw(st.integers(0, 10_000)),
                         "y": draw(st.integers(0, 10_000)),
                         "width": draw(st.integers(0, 10_000)),
@@ -167,7 +168,7 @@ def raw_documents(draw: st.DrawFn) -> dict[str, Any]:
                         "note": draw(texts),
                         "extra": draw(extras),
                     }
-                    for number in range(draw(st.integers(0, 2)))
+                    for region in regions[key]
                 ],
                 "extra": draw(extras),
             }

@@ -95,7 +95,9 @@ def _as_invalid(error: ValidationError) -> Invalid:
     def collect(detail: Any, path: str) -> None:
         if isinstance(detail, dict):
             for name, inner in detail.items():
-                collect(inner, f"{path}.{name}" if path else str(name))
+                at = f"[{name}]" if isinstance(name, int) else f".{name}" if path else str(name)
+                at = "" if path and name == "non_field_errors" else at
+                collect(inner, f"{path}{at}")
         elif isinstance(detail, list):
             for inner in detail:
                 collect(inner, path)

@@ -29,6 +29,12 @@ class Conflict(DomainError):
     status, code = 409, "conflict"
 
 
+class Gone(DomainError):
+    """It was here and was taken away for good; the sentence says why."""
+
+    status, code = 410, "gone"
+
+
 class Invalid(DomainError):
     """The data cannot be accepted. `problems` is a list of {path, message}."""
 

@@ -70,9 +70,20 @@ GUARDS = (
     Guard("audit_transition"),
     Guard("audit_criterionresult"),
     Guard("audit_elementtick"),
+    Guard("audit_override"),
+    Guard("audit_linkcheck"),
+    Guard("audit_blindresult"),
+    Guard("audit_redaction"),
     Guard("audit_release"),
     Guard("audit_releaseitem"),
+    Guard("audit_releaseimage"),
     Guard("evaluation_runevent"),
+    Guard("evaluation_studyevent"),
+    Guard("evaluation_configurationevent"),
+    Guard("evaluation_study", update_when="OLD.frozen IS NOT NULL", delete_when="OLD.frozen IS NOT NULL"),
+    Guard("endpoints_endpointevent"),
+    Guard("evaluation_prompt"),
+    Guard("evaluation_taxonomy"),
 )
 
 

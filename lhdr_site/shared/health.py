@@ -1,5 +1,6 @@
 """Is everything up? Database, queue and worker heartbeat, for /healthz and `lhdr doctor`."""
 
+import os
 from datetime import timedelta
 
 from django.db import connection
@@ -15,8 +16,9 @@ def beat(worker: str) -> None:
     """Say that a worker is alive; a busy or absent database is not the worker's death."""
     from django.db import DatabaseError
 
+    keys = sorted(name for name, value in os.environ.items() if name.startswith("LHDR_KEY_") and value)
     try:
-        Heartbeat.objects.update_or_create(worker=worker, defaults={"beaten": timezone.now()})
+        Heartbeat.objects.update_or_create(worker=worker, defaults={"beaten": timezone.now(), "keys": keys})
     except DatabaseError:
         connection.close()
 

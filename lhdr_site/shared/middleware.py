@@ -77,5 +77,6 @@ _TITLES: dict[int, Callable[[], str]] = {
     400: lambda: _("That did not work"),
     403: lambda: _("Not allowed"),
     409: lambda: _("It changed meanwhile"),
+    410: lambda: _("Taken down"),
     422: lambda: _("Please correct this"),
 }

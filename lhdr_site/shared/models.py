@@ -8,3 +8,4 @@ class Heartbeat(models.Model):
 
     worker = models.CharField(max_length=200, unique=True)
     beaten = models.DateTimeField()
+    keys = models.JSONField(default=list)  # names of the LHDR_KEY_… variables that are set where it runs

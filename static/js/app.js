@@ -26,17 +26,12 @@
   const TONES = { success: "green", info: "blue", warning: "amber", error: "red" };
   const ICONS = { success: "circle-check", info: "info-circle", warning: "alert-triangle", error: "circle-x" };
 
-  function toast(text, level = "info", link = null) {
+  function toast(text, level = "info") {
     const box = document.createElement("div");
     box.className = `wb-note wb-note-${TONES[level] ?? "blue"}`;
     const body = document.createElement("div");
     body.className = "wb-grow";
     body.textContent = text;
-    if (link) {
-      const anchor = document.createElement("a");
-      Object.assign(anchor, { href: link.href, target: "_blank", rel: "noopener", textContent: link.text });
-      body.append(" ", anchor);
-    }
     const close = document.createElement("button");
     Object.assign(close, { type: "button", className: "wb-x" });
     close.setAttribute("aria-label", words.sayDismiss);
@@ -61,23 +56,37 @@
     const gone = event.detail.xhr.status === 404 || event.detail.xhr.status === 410;
     toast(gone ? words.sayGone : words.sayError, "error");
   });
-  // A whole page where a part was asked for is the log-in page (or an error page): never put it into the part.
+  // A whole page where a part was asked for is an error page: never put it into the part. (The log-in: login.js.)
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { xhr, target, boosted } = event.detail;
     if (boosted || target === document.body || !/^\s*<!doctype/i.test(xhr.responseText ?? "")) return;
     event.detail.shouldSwap = false;
     const form = event.detail.requestConfig?.elt?.closest("form");
     if (form) setSaveState(form, "failed");
-    if (xhr.responseText.includes('name="password"')) {
-      toast(words.saySession, "error", { href: xhr.responseURL, text: words.sayLogin });
-    } else if (xhr.status < 400 || [403, 409, 422].includes(xhr.status)) {
+    if (xhr.status < 400 || [403, 409, 422].includes(xhr.status)) {
       toast(words.sayError, "error");
     }
   });
+  // Who asked was drawn anew meanwhile (another reply replaced its section): htmx would put this reply into what is gone.
+  document.body.addEventListener("htmx:beforeRequest", ({ detail: { elt } }) => {
+    elt.addEventListener("htmx:beforeOnLoad", (event) => {
+      const { xhr, target } = event.detail;
+      const there = target.id && document.getElementById(target.id);
+      if (elt.isConnected || !there || xhr.status !== 200) return;
+      event.preventDefault();
+      const swapStyle = (elt.closest("[hx-swap]")?.getAttribute("hx-swap") ?? "innerHTML").split(" ")[0];
+      htmx.swap(there, xhr.response, { swapStyle }, { eventInfo: { target: there, elt: there } });
+    }, { once: true });
+  });
+  document.body.addEventListener("confirm-then", (event) => confirmThen(event.detail.text, event.detail.yes, event.detail.act));
   document.body.addEventListener("htmx:confirm", (event) => {
-    if (!event.detail.question) return;
+    const { elt, target } = event.detail;
+    // what something elsewhere would swap away unsaved is asked about; comments are kept and come back
+    const lost = target && !target.contains(elt) && $$("form[data-guard]", target).some((form) => dirty(form) && !form.closest("#comments"));
+    const question = event.detail.question || (lost ? words.sayLeave : "");
+    if (!question) return;
     event.preventDefault();
-    confirmThen(event.detail.question, event.detail.elt.dataset.confirmYes, () => event.detail.issueRequest(true));
+    confirmThen(question, elt.dataset.confirmYes, () => event.detail.issueRequest(true));
   });
 
   // ---------- theme ----------
@@ -116,21 +125,29 @@
     dialog.showModal();
   }
 
-  function zoom(link) {
-    const dialog = $("#zoom");
-    const image = $("img", link);
-    const big = $("[data-zoom-image]", dialog);
-    big.src = link.href;
-    big.alt = image?.alt ?? "";
-    $("[data-zoom-caption]", dialog).textContent = link.dataset.zoom || image?.alt || "";
-    $("[data-zoom-link]", dialog).href = link.href;
-    setFullSize(dialog, false);
-    dialog.showModal();
+  // ---------- copying ----------
+
+  // Without HTTPS a browser has no `navigator.clipboard`: then the old way, through a selected field.
+  function copyBySelection(text, place) {
+    const field = Object.assign(document.createElement("textarea"), { className: "wb-sr", readOnly: true, value: text });
+    const focused = document.activeElement;
+    place.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    focused?.focus();
+    return done;
   }
-  function setFullSize(dialog, full) {
-    $(".wb-zoom-b", dialog).classList.toggle("is-full", full);
-    $("[data-zoom-size]", dialog).setAttribute("aria-pressed", String(full));
+  async function copy(text, element) {
+    let done = true;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      done = copyBySelection(text, element?.closest("dialog") ?? document.body);
+    }
+    toast(done ? words.sayCopied : words.sayNotCopied, done ? "success" : "warning");
   }
+  document.body.addEventListener("copy-text", (event) => copy(event.detail.text, event.detail.element));
 
   // ---------- clicks ----------
 
@@ -139,14 +156,8 @@
     "[data-dialog-open]": (element) => openDialog(element.dataset.dialogOpen),
     "[data-dialog-close]": (element) => element.closest("dialog").close(),
     "[data-set-theme]": (element) => setTheme(element.dataset.setTheme),
-    "[data-zoom-size]": (element) => {
-      setFullSize(element.closest("dialog"), element.getAttribute("aria-pressed") !== "true");
-    },
-    "a[data-zoom]": (element) => zoom(element),
-    "[data-copy], [data-copy-from]": (element) => {
-      const text = element.dataset.copy ?? $(element.dataset.copyFrom)?.textContent ?? "";
-      navigator.clipboard?.writeText(text).then(() => toast(words.sayCopied, "success"));
-    },
+    "[data-copy], [data-copy-from]": (element) =>
+      copy(element.dataset.copy ?? $(element.dataset.copyFrom)?.textContent ?? "", element),
     "[data-fill]": (element) => {
       for (const pair of [element.dataset.fill, element.dataset.fillAlso]) {
         if (!pair) continue;

@@ -71,10 +71,11 @@ def test_guards_when_a_trigger_is_dropped_are_reported_and_renewed(db: None) -> 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("table", ["item", "revision"])
 def test_guards_after_a_migration_that_alters_the_table_hold_again(table: str) -> None:
+    from django.apps import apps
     from django.db import migrations, models
-    from django.db.migrations.loader import MigrationLoader
+    from django.db.migrations.state import ProjectState
 
-    state = MigrationLoader(connection).project_state()
+    state = ProjectState.from_apps(apps)
     field = models.TextField(default="")
     add = migrations.AddField(table, "note_for_test", models.CharField(max_length=10, default=""))
     alter = migrations.AlterField(table, "note_for_test", field)

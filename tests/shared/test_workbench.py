@@ -10,6 +10,7 @@ import pytest
 from django import forms
 from django.core.paginator import Paginator
 from django.template import Context, Template
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.utils import timezone
 
@@ -67,6 +68,17 @@ def test_relative_time_when_old_shows_the_date_and_the_moment_in_the_title() -> 
     html = workbench.relative_time(moment)
     assert str(timezone.localtime(moment).year) in texts(html)
     assert 'datetime="' + timezone.localtime(moment).isoformat(timespec="seconds") in html
+    assert f'title="{timezone.localtime(moment):%Y-%m-%d %H:%M} UTC"' in html
+
+
+def test_save_state_when_of_another_day_names_the_day() -> None:
+    def shown(age: dt.timedelta) -> str:
+        at = timezone.now() - age
+        return texts(render_to_string("components/save_state.html", workbench.save_state("saved", at=at)))
+
+    yesterday = timezone.localdate() - dt.timedelta(days=1)
+    assert f"Saved {yesterday:%Y-%m-%d} " in shown(dt.timedelta(days=1))
+    assert str(yesterday.year) not in shown(dt.timedelta())
 
 
 def test_progress_bar_when_given_counts_draws_them_in_order_of_being_done() -> None:
@@ -123,7 +135,7 @@ def test_gate_codes_when_compared_are_those_of_the_workflow() -> None:
     from annotation.states import Gate, GateStatus, State
 
     assert list(workbench.GATES) == [gate.value for gate in Gate]
-    assert set(workbench.GATE_STATUSES) == {status.value for status in GateStatus}
+    assert set(workbench.GATE_STATUSES) == {"hidden", *GateStatus}  # hidden from blind second auditors
     assert set(workbench.ITEM_STATES) == {state.value for state in State}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django import template
@@ -62,6 +63,7 @@ GATE_STATUSES: dict[str, Look] = {
     "failed": Look("fail", "red", gettext_lazy("failed")),
     "stale": Look("stale", "amber", gettext_lazy("stale")),
     "open": Look("open", "grey", gettext_lazy("open")),
+    "hidden": Look("cancelled", "grey", gettext_lazy("hidden")),
 }
 #: The seven gates in their order: name and the letter above a column of dots.
 GATES: dict[str, tuple[Label, str]] = {
@@ -88,6 +90,16 @@ RUN_STATES: dict[str, Look] = {
     "cancelled": Look("cancelled", "grey", gettext_lazy("Cancelled")),
     "stopped": Look("failed", "red", gettext_lazy("Stopped")),
 }
+STUDY_STATES: dict[str, Look] = {
+    "planned": Look("pending", "grey", gettext_lazy("Planned")),
+    "running": Look("running", "blue", gettext_lazy("Running")),
+    "paused": Look("paused", "amber", gettext_lazy("Paused")),
+    "stopped": Look("failed", "red", gettext_lazy("Stopped")),
+    "holes": Look("stale", "amber", gettext_lazy("Ended with holes")),
+    "complete": Look("completed", "green", gettext_lazy("Complete")),
+    "ended": Look("completed", "grey", gettext_lazy("Ended")),
+    "frozen": Look("locked", "blue", gettext_lazy("Frozen")),
+}
 VERDICTS: dict[str, Look] = {
     "correct": Look("correct", "green", gettext_lazy("correct")),
     "wrong": Look("wrong", "grey", gettext_lazy("wrong")),
@@ -108,8 +120,10 @@ FINDING_LEVELS: dict[str, Look] = {
 SAVE_STATES: dict[str, tuple[str, str, Label]] = {
     "saved": ("check", "green", gettext_lazy("Saved")),
     "unsaved": ("edit", "amber", gettext_lazy("Not saved yet")),
+    "draft": ("edit", "grey", gettext_lazy("Draft kept")),
+    "offline": ("alert-triangle", "amber", gettext_lazy("Not reachable; kept in this browser")),
     "saving": ("loader-2", "grey", gettext_lazy("Saving…")),
-    "conflict": ("git-merge", "red", gettext_lazy("Changed by somebody else")),
+    "conflict": ("git-merge", "red", gettext_lazy("Changed meanwhile")),
     "failed": ("alert-triangle", "red", gettext_lazy("Could not save; your text is still here")),
 }
 MODALITIES: dict[str, tuple[str, Label]] = {
@@ -181,6 +195,11 @@ def _use(symbol: str, classes: str, label: Label = "") -> SafeString:
             label,
             symbol,
         )
+    return _decoration(symbol, classes)
+
+
+@lru_cache(1024)  # a page has hundreds, of a few kinds
+def _decoration(symbol: str, classes: str) -> SafeString:
     return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', classes, symbol)
 
 
@@ -211,6 +230,11 @@ def response_status(status: str, pill: bool = False) -> SafeString:
 @register.simple_tag
 def run_state(state: str, pill: bool = False) -> SafeString:
     return _state(RUN_STATES[state], pill)
+
+
+@register.simple_tag
+def study_state(state: str, pill: bool = False) -> SafeString:
+    return _state(STUDY_STATES[state], pill)
 
 
 @register.simple_tag
@@ -257,6 +281,8 @@ class GateRow(NamedTuple):
     letter: str
     status: str
     title: str = ""
+    decided: str = ""  # by whom, when, on which revision
+    who: str = ""  # the same without the moment, where there is little room
 
     @property
     def look(self) -> Look:
@@ -264,21 +290,34 @@ class GateRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.label}: {self.title or self.look.word}"
+        said = f"{self.label}: {self.title or self.look.word}"
+        return f"{said} ({self.decided})" if self.decided else said
 
 
 def gate_rows(gates: Mapping[str, Any] | Iterable[Any]) -> list[GateRow]:
-    """The seven gates from an item's summary ({code: status} or {code: {"status": status}}, missing ones open),
-    or the rows of an iterable of objects that have code, label, letter, status and title."""
+    """The seven gates from an item's summary ({code: status} or {code: {"status", "by", "at", "revision"}}),
+    missing ones open; or the rows of an iterable of objects that have code, label, letter, status and title."""
     if not isinstance(gates, Mapping):
         objects: Iterable[Any] = gates
         return [GateRow(g.code, g.label, g.letter, g.status, g.title) for g in objects]
     rows = []
     for code, (label, letter) in GATES.items():
         summary = gates.get(code) or "open"
-        status = summary.get("status", "open") if isinstance(summary, Mapping) else summary
-        rows.append(GateRow(code, label, letter, str(status)))
+        if not isinstance(summary, Mapping):
+            summary = {"status": summary}
+        status = str(summary.get("status", "open"))
+        who = f"{summary['by']}, r{summary['revision']}" if summary.get("by") else ""
+        title = summary.get("title", "")
+        rows.append(GateRow(code, label, letter, status, title, decided=_decided(summary), who=who))
     return rows
+
+
+def _decided(gate: Mapping[str, Any]) -> str:
+    """Who decided a gate, when, and on which revision; "" when nobody did."""
+    if not gate.get("by"):
+        return ""
+    moment = timezone.localtime(dt.datetime.fromisoformat(gate["at"]))
+    return f"{gate['by']}, {date_format(moment, 'DATETIME_FORMAT')}, r{gate['revision']}"
 
 
 @register.simple_tag
@@ -306,9 +345,15 @@ def gate_list(gates: Mapping[str, Any] | Iterable[Any]) -> SafeString:
     """The gates as a list with words, for an outline or a panel."""
     rows = format_html_join(
         "",
-        '<li class="wb-gl" title="{}">{}<span class="wb-grow">{}</span><span class="wb-xs">{}</span></li>',
+        '<li class="wb-gl" title="{}">{}<span class="wb-grow">{}{}</span><span class="wb-xs">{}</span></li>',
         (
-            (row.title, _use(f"g-{row.look.glyph}", f"wb-g c-{row.look.hue}"), row.label, row.look.word)
+            (
+                row.name,
+                _use(f"g-{row.look.glyph}", f"wb-g c-{row.look.hue}"),
+                row.label,
+                format_html('<span class="wb-gl-by">{}</span>', row.who) if row.who else "",
+                row.look.word,
+            )
             for row in gate_rows(gates)
         ),
     )
@@ -414,7 +459,7 @@ def role_word(role: Any) -> str:
 def save_state(
     state: str = "saved", at: dt.datetime | None = None, by: Any = None, element_id: str = ""
 ) -> dict[str, Any]:
-    """Where a text stands. All five states are in the markup; app.js shows another by setting `data-state`."""
+    """Where a text stands. All states are in the markup; app.js shows another by setting `data-state`."""
     states = [{"code": code, "icon": i, "hue": hue, "word": word} for code, (i, hue, word) in SAVE_STATES.items()]
     return {"state": state, "states": states, "at": at, "by": by, "element_id": element_id}
 
@@ -543,6 +588,24 @@ def relative_time(moment: dt.datetime | None) -> SafeString:
         date_format(local, "DATETIME_FORMAT"),
         time_words(timezone.now() - moment) or date_format(local, "DATE_FORMAT"),
     )
+
+
+@register.simple_tag
+def due_words(day: dt.date | None) -> SafeString:
+    """A due date in words, marked when it is past; nothing without one."""
+    if day is None:
+        return SafeString("")
+    days = (day - timezone.localdate()).days
+    if days < 0:
+        late = ngettext("overdue by %(n)d day", "overdue by %(n)d days", -days) % {"n": -days}
+        return format_html('<span class="c-red wb-m wb-nw">{} {}</span>', _use("i-clock", "wb-i wb-i-s"), late)
+    words = (
+        _("due today") if days == 0
+        else _("due tomorrow") if days == 1
+        else _("due in %(n)d days") % {"n": days} if days <= 14
+        else _("due on %(day)s") % {"day": date_format(day)}
+    )  # fmt: skip
+    return format_html('<span class="wb-nw{}">{}</span>', " c-amber wb-m" if days <= 1 else " wb-2c", words)
 
 
 def time_words(age: dt.timedelta) -> str:
