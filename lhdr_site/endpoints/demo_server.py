@@ -1,4 +1,5 @@
-"""A small OpenAI-compatible server (and Anthropic messages) that answers from recordings: for the demo and for tests.
+"""A small server that answers from recordings, for the demo and for tests: OpenAI chat completions and responses (also
+in the background), and Anthropic messages.
 
 Not a model: every reply says so. A request may ask it to misbehave by a field
 `"demo": {"behaviour": "html_502", "times": 2, "delay_ms": 50}`; see BEHAVIOURS. Imports no Django.
@@ -13,15 +14,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from .demo_replies import USAGE, Answer, Generation, as_anthropic, as_response, completion_of
+
 NOTICE = "Demo answer, recorded or made up from a hash; no model was asked."
-PROVIDER = "LHDR demo endpoint (recorded, not a model)"
 
 # What can be switched on for a request, and what it shows.
 BEHAVIOURS = {
@@ -70,22 +72,16 @@ _STATUS = {"error": 500, "refused": 400, "forbidden": 403, "bad_request": 400, "
            "rate_limited_bare": 429, "out_of_quota": 429}  # fmt: skip
 _MESSAGES = {"refused": "Your input was flagged by moderation.", "forbidden": "Your input was flagged by moderation."}
 _URL = re.compile(r"https?://\S+")
+_PROMPT = re.compile(
+    r"^Reference answer: (?P<answer>.*?)^Other forms.*?^# The checklist$.*?:\n\n(?P<checklist>.*?)"
+    r"^# The response to mark$.*?<response>(?P<response>.*)</response>",
+    re.DOTALL | re.MULTILINE,
+)
+_ASKS_FOR_QUOTES = re.compile(r"^QUOTE \S{1,10}: ", re.MULTILINE)
+_LABELS = re.compile(r"^LABEL (\d+|OVERALL): key", re.MULTILINE)
+_MODES = re.compile(r"^- (\w+): ", re.MULTILINE)
+_NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 _STEPS = re.compile(r"CHECKLIST_SCORE\W{1,6}\w{1,6}\s*/\s*(\d{1,4})", re.IGNORECASE)
-
-
-_USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "cost": 0.0005}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the server is going to say."""
-
-    text: str = ""
-    reasoning: str = ""
-    behaviour: str = "ok"
-    status: int = 0
-    usage: dict[str, Any] | None = field(default_factory=lambda: dict(_USAGE))  # None: the reply says nothing of it
-    annotations: list[dict[str, str]] = field(default_factory=list)
 
 
 class Recordings:
@@ -99,7 +95,7 @@ class Recordings:
             return
         for row in _rows(folder / "items.jsonl"):
             self.questions[row["id"]] = row["question"]
-        rows = list(_rows(folder / "recordings.jsonl"))
+        rows = [*_rows(folder / "recordings.jsonl"), *_rows(folder / "probes.jsonl")]
         for row in rows:
             if row["role"] == "system":
                 self.systems[row["model"], row["item"], row["condition"]] = _recorded(row)
@@ -116,12 +112,14 @@ class Recordings:
         return sorted({model for model, _, _ in self.systems} | set(self.judges))
 
     def find(self, model: str, text: str, with_image: bool) -> Answer:
+        if labelled := _LABELS.findall(text):
+            return made_up_labels(model, text, labelled)
         steps = _STEPS.search(text)
         if steps or model in self.judges:
             for response, verdict in self.judges.get(model, ()):
                 if response in text:
                     return verdict
-            return made_up_verdict(model, text, int(steps[1]) if steps else 1)
+            return literal_verdict(text) or made_up_verdict(model, text, int(steps[1]) if steps else 1)
         condition = "with_image" if with_image else "without_image"
         for item, question in self.questions.items():
             if question in text and (model, item, condition) in self.systems:
@@ -141,7 +139,7 @@ def _recorded(row: dict[str, Any]) -> Answer:
         reasoning=row.get("reasoning") or "",
         behaviour=row.get("behaviour") or "ok",
         status=row.get("status") or 0,
-        usage=row.get("usage", _USAGE),
+        usage=row.get("usage", USAGE),
         annotations=row.get("annotations") or [],
     )
 
@@ -166,6 +164,31 @@ def made_up_answer(model: str, text: str) -> Answer:
     return Answer(words, usage={"prompt_tokens": tokens, "completion_tokens": 60, "cost": tokens / 1e6})
 
 
+def literal_verdict(text: str) -> Answer | None:
+    """For a response that states conclusions word for word, or nothing at all: the verdict that follows from it.
+
+    None for a prompt that is laid out otherwise, and for a response that states none of them so.
+    """
+    laid_out = _PROMPT.search(text)
+    if laid_out is None:
+        return None
+    said = " ".join(laid_out["response"].split())
+    conclusions = [" ".join(line.split()) for line in _NUMBERED.split(laid_out["checklist"])[1:]]
+    vector = [int(conclusion in said) for conclusion in conclusions]
+    if said and not any(vector):
+        return None
+    correct = "YES" if said and " ".join(laid_out["answer"].split()) in said.rpartition("Final answer:")[2] else "NO"
+    quotes = [f'QUOTE {n}: "{said}"' for n, said in enumerate(conclusions, 1) if vector[n - 1]]
+    shown = "".join(f"{line}\n" for line in quotes) + "\n" if _ASKS_FOR_QUOTES.search(text) else ""
+    words = (
+        f"{NOTICE} The conclusions were looked for word for word.\n\n{shown}"
+        f"CHECKLIST_SCORE: {sum(vector)}/{len(vector)}\n"
+        f"CHECKLIST_RESULT: {vector}\nOVERALL_CORRECTNESS: {correct}"
+    )
+    tokens = len(text) // 4 + 1
+    return Answer(words, usage={"prompt_tokens": tokens, "completion_tokens": 60, "cost": tokens / 1e6})
+
+
 def made_up_verdict(model: str, text: str, steps: int) -> Answer:
     """A well-formed verdict of the length that the prompt asks for: always the same for the same model and prompt."""
     draw = _draw(model, _URL.sub("", text))
@@ -179,16 +202,34 @@ def made_up_verdict(model: str, text: str, steps: int) -> Answer:
     return Answer(words, usage={"prompt_tokens": tokens, "completion_tokens": 40 + steps, "cost": tokens / 1e6})
 
 
+def made_up_labels(model: str, text: str, which: list[str]) -> Answer:
+    """A mode for each step that the prompt asks about: the first ones listed come more often, and two models agree on
+    most; always the same for the same model and prompt."""
+    modes = _MODES.findall(text.partition("# The modes")[2].partition("# The response")[0])
+    own, common = _draw(model, text), _draw(text)
+    lines = []
+    for number in which:
+        usual, other = next(common), next(own)
+        drawn = usual if next(own) < 192 else other
+        mode = modes[drawn * drawn * len(modes) // 65_536]
+        lines.append(f"LABEL {number}: {mode} | drawn for the demo")
+    tokens = len(text) // 4 + 1
+    usage = {"prompt_tokens": tokens, "completion_tokens": 12 * len(lines), "cost": tokens / 1e6}
+    return Answer("\n".join([NOTICE, "", *lines]), usage=usage)
+
+
 def read_request(body: dict[str, Any]) -> tuple[str, bool]:
     """Text of the last user message, and whether a picture comes with it (as a part, or as an address in the text)."""
-    users = [m for m in body.get("messages") or [] if isinstance(m, dict) and m.get("role") == "user"]
+    users = [
+        m for m in body.get("messages") or body.get("input") or [] if isinstance(m, dict) and m.get("role") == "user"
+    ]
     content = users[-1].get("content") if users else ""
     if isinstance(content, str):
         text, pictures = content, False
     else:
         parts = [part for part in content or [] if isinstance(part, dict)]
-        text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
-        pictures = any(part.get("type") in ("image_url", "image") for part in parts)
+        text = "".join(str(part.get("text") or "") for part in parts if part.get("type") in ("text", "input_text"))
+        pictures = any(part.get("type") in ("image_url", "image", "input_image") for part in parts)
     return text, pictures or bool(re.search(r"https?://\S+\s*$", text))
 
 
@@ -204,7 +245,9 @@ class DemoServer(ThreadingHTTPServer):
         self.recordings = Recordings(folder)
         self.delay_ms = delay_ms
         self.seen: Counter[str] = Counter()  # requests by key
+        self.usage = 0.0  # USD, the sum of the costs it reported
         self.requests: list[dict[str, Any]] | None = None  # a test sets a list to see what was asked
+        self.generations: dict[str, Generation] = {}  # in the background, by id
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         super().__init__((host, port), _Handler)
@@ -237,7 +280,10 @@ class _Handler(BaseHTTPRequestHandler):
             models = self.server.recordings.models or ["demo"]
             self._json(200, {"object": "list", "data": [{"id": m, "object": "model"} for m in models]})
         elif path == "/v1/key":
-            self._json(200, {"data": {"label": "demo", "limit": None, "limit_remaining": None, "usage": 0}})
+            usage = {"usage": round(self.server.usage, 6), "limit": None, "limit_remaining": None}
+            self._json(200, {"data": {"label": "demo", **usage}})
+        elif path.startswith("/v1/responses/"):
+            self._json(*self._generation(path.removeprefix("/v1/responses/")))
         else:
             self._json(404, {"error": {"code": 404, "message": f"There is no {path} here."}})
 
@@ -250,7 +296,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(400, {"error": {"code": 400, "message": "The request is no JSON object."}})
             return
         path = self.path.split("?")[0]
-        if path not in ("/v1/chat/completions", "/v1/messages"):
+        if path.startswith("/v1/responses/") and path.endswith("/cancel"):
+            self._json(*self._generation(path[len("/v1/responses/") : -len("/cancel")], cancel=True))
+            return
+        if path not in ("/v1/chat/completions", "/v1/messages", "/v1/responses"):
             self._json(404, {"error": {"code": 404, "message": f"There is no {path} here."}})
             return
         if self.server.requests is not None:
@@ -267,14 +316,31 @@ class _Handler(BaseHTTPRequestHandler):
         if behaviour and count <= int(wish.get("times") or 1_000_000_000):
             answer = replace(answer, behaviour=behaviour, status=int(wish.get("status") or 0))
         delay = float(wish.get("delay_ms", self.server.delay_ms)) / 1000
-        if delay and self.server.stopping.wait(delay):
+        background = path == "/v1/responses" and bool(body.get("background"))
+        if delay and not background and self.server.stopping.wait(delay):
             return
-        self._misbehave_or_answer(answer, body, wish, anthropic=path == "/v1/messages", key=key)
+        self._misbehave_or_answer(answer, body, wish, path=path, key=key, delay=delay if background else None)
+
+    def _generation(self, name: str, *, cancel: bool = False) -> tuple[int, dict[str, Any]]:
+        with self.server.lock:
+            found = self.server.generations.get(name)
+            if found is None or found.behaviour == "expired":
+                return 404, {"error": {"code": None, "message": f"Response with id '{name}' not found."}}
+            if cancel:
+                found.cancelled = True
+            return found.state()
 
     # --- replies
 
     def _misbehave_or_answer(
-        self, answer: Answer, body: dict[str, Any], wish: dict[str, Any], *, anthropic: bool, key: str
+        self,
+        answer: Answer,
+        body: dict[str, Any],
+        wish: dict[str, Any],
+        *,
+        path: str,
+        key: str,
+        delay: float | None,
     ) -> None:
         behaviour = answer.behaviour
         wait = wish.get("retry_after", 1)
@@ -306,11 +372,28 @@ class _Handler(BaseHTTPRequestHandler):
             self._break_off(reset=behaviour == "reset")
         elif behaviour in ("slow_drip", "slow_headers", "silence", "keep_alive"):
             self._never_end(behaviour)
-        elif body.get("stream") and not anthropic:
-            self._stream(_completion(answer, key, str(body.get("model") or "")), comments=behaviour == "comments")
         else:
-            completion = _completion(answer, key, str(body.get("model") or ""))
-            self._json(200, _as_anthropic(completion) if anthropic else completion)
+            completion = completion_of(answer, key, str(body.get("model") or ""))
+            with self.server.lock:
+                self.server.usage += (completion.get("usage") or {}).get("cost") or 0
+            if path == "/v1/responses":
+                self._respond(completion, behaviour, wish, delay)
+            elif body.get("stream") and path != "/v1/messages":
+                self._stream(completion, comments=behaviour == "comments")
+            else:
+                self._json(200, as_anthropic(completion) if path == "/v1/messages" else completion)
+
+    def _respond(self, completion: dict[str, Any], behaviour: str, wish: dict[str, Any], delay: float | None) -> None:
+        """At once, or (with a delay, which may be none) as a generation that goes on in the background."""
+        whole = as_response(completion, behaviour)
+        if delay is None:
+            self._json(200, whole)
+            return
+        with self.server.lock:
+            whole["id"] = f"resp_demo_{len(self.server.generations)}"
+            made = Generation(whole, behaviour, time.monotonic() + delay, int(wish.get("polls") or 0))
+            self.server.generations[whole["id"]] = made
+        self._json(200, made.opening())
 
     def _json(self, status: int, data: Any, headers: dict[str, str] | None = None) -> None:
         self._send(status, json.dumps(data, ensure_ascii=False).encode(), "application/json", headers)
@@ -386,81 +469,3 @@ class _Handler(BaseHTTPRequestHandler):
                         return
                 except TimeoutError:
                     pass
-
-
-def _completion(answer: Answer, key: str, model: str) -> dict[str, Any]:
-    behaviour, text = answer.behaviour, answer.text
-    usage = answer.usage
-    if behaviour == "no_cost" and usage:
-        usage = {"input_tokens": usage.get("prompt_tokens"), "output_tokens": usage.get("completion_tokens")}
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if answer.reasoning:
-        message["reasoning"] = answer.reasoning
-    if answer.annotations:
-        message["annotations"] = [{"type": "url_citation", "url_citation": a} for a in answer.annotations]
-    finish: str | None = "stop"
-    if behaviour == "length":
-        finish = "length"
-    elif behaviour == "length_without_text":
-        finish, message["content"] = "length", ""
-    elif behaviour == "citations":
-        message["annotations"] = [
-            {"type": "url_citation", "url_citation": {"url": "https://example.org/page", "title": "A page"}},
-            {"type": "url_citation", "url_citation": {"url": "javascript:alert(1)", "title": "No page"}},
-        ]
-    elif behaviour == "list_content":
-        message["content"] = [
-            {"type": "thinking", "thinking": "A thought."},
-            {"type": "text", "text": text[:10]},
-            {"type": "strange", "value": 1},
-            {"type": "text", "text": text[10:]},
-        ]
-    elif behaviour == "reasoning_only":
-        message.update(content="", reasoning="A thought without an end.")
-    elif behaviour == "empty":
-        message["content"] = ""
-    elif behaviour == "null_content":
-        message["content"] = None
-    elif behaviour == "content_filter":
-        finish = "content_filter"
-    elif behaviour == "refusal":
-        message.update(content=None, refusal="I cannot help with that.")
-    elif behaviour == "finish_error":
-        finish, message["content"] = "error", text[:20]
-    completion: dict[str, Any] = {
-        "id": f"gen-demo-{key[:16]}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": f"{model} (demo)",
-        "provider": PROVIDER,
-        "system_fingerprint": "demo",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-    }
-    if behaviour != "no_usage" and usage is not None:
-        completion["usage"] = usage
-    if behaviour == "choices_null":
-        completion["choices"] = None
-    elif behaviour == "choices_empty":
-        completion["choices"] = []
-    return completion
-
-
-def _as_anthropic(completion: dict[str, Any]) -> dict[str, Any]:
-    choice = (completion["choices"] or [{}])[0]
-    message = choice.get("message") or {}
-    content = message.get("content") or ""
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    if message.get("reasoning"):
-        blocks = [{"type": "thinking", "thinking": message["reasoning"]}, *blocks]
-    usage = completion.get("usage") or {}
-    stops = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
-    return {
-        "id": completion["id"],
-        "type": "message",
-        "role": "assistant",
-        "model": completion["model"],
-        "provider": completion["provider"],
-        "content": blocks,
-        "stop_reason": stops.get(choice.get("finish_reason") or "", "end_turn"),
-        "usage": {"input_tokens": usage.get("prompt_tokens"), "output_tokens": usage.get("completion_tokens")},
-    }

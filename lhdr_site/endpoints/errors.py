@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .client import Reply
+    from .replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class ErrorKind(StrEnum):
     CANCELLED = "cancelled"
     BUDGET = "budget"
     LOST = "lost"
+    TAKEN_DOWN = "taken_down"
 
     @property
     def retryable(self) -> bool:
@@ -77,15 +78,21 @@ _ABOUT = {
     ),
     ErrorKind.INVALID_BODY: _About(True, "The reply was no chat completion; check that the base URL leads to the API."),
     ErrorKind.CANCELLED: _About(False, "The run was cancelled during this call."),
-    ErrorKind.BUDGET: _About(False, "Raise the run's budget, then resume."),
-    ErrorKind.LOST: _About(True, "The worker stopped during this call; what it cost is unknown."),
+    ErrorKind.BUDGET: _About(False, "Raise the budget, then resume."),
+    ErrorKind.LOST: _About(
+        True, "The worker stopped during this call, or its generation is gone; what it cost is unknown."
+    ),
+    ErrorKind.TAKEN_DOWN: _About(
+        False, "A picture of the question was taken down; nothing can be sent of it any more."
+    ),
 }
 
 
 class CallError(Exception):
     """A call that brought no usable reply. `reply` is what did arrive (status, body, usage), or None.
 
-    retryable overrides what its kind says. retry_after: seconds the endpoint asked for, or None.
+    retryable overrides what its kind says. retry_after: seconds the endpoint asked for, or None. unfinished: the
+    generation that was asked after may go on at the endpoint all the same.
     """
 
     def __init__(
@@ -103,6 +110,7 @@ class CallError(Exception):
         self.reply = reply
         self.retry_after = retry_after
         self.retryable = kind.retryable if retryable is None else retryable
+        self.unfinished = False
 
     @property
     def status(self) -> int | None:
@@ -150,6 +158,18 @@ _BY_NAME = {
     "content_filter": ErrorKind.REFUSED,
     "content_policy_violation": ErrorKind.REFUSED,
     "moderation_blocked": ErrorKind.REFUSED,
+    # of a generation that failed, by the Responses API
+    "server_error": ErrorKind.OVERLOADED,
+    "invalid_prompt": ErrorKind.REFUSED,
+    "bio_policy": ErrorKind.REFUSED,
+    "image_content_policy_violation": ErrorKind.REFUSED,
+    "image_too_large": ErrorKind.TOO_LARGE,
+    "image_file_too_large": ErrorKind.TOO_LARGE,
+    "invalid_image": ErrorKind.BAD_REQUEST,
+    "invalid_image_format": ErrorKind.BAD_REQUEST,
+    "invalid_image_url": ErrorKind.BAD_REQUEST,
+    "image_parse_error": ErrorKind.BAD_REQUEST,
+    "failed_to_download_image": ErrorKind.BAD_REQUEST,
 }
 _MODERATION = (
     "moderation",

@@ -1,12 +1,17 @@
 """Endpoint: where models answer. Made by the installation's superusers; keys are named here, never stored."""
 
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from lhdr_site.shared.events import Event
+
+from .client import path_of
 
 
 class Wire(models.TextChoices):
     OPENAI = "openai", _("OpenAI chat completions")
+    RESPONSES = "openai-responses", _("OpenAI responses, in the background")
     ANTHROPIC = "anthropic", _("Anthropic messages")
 
 
@@ -29,12 +34,34 @@ class Endpoint(models.Model):
     slots = models.PositiveIntegerField(
         _("calls at once"), default=20, help_text=_("Over all runs and workers together.")
     )
+    calls_per_minute = models.PositiveIntegerField(
+        _("calls per minute"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Over all runs and workers together; empty for no limit."),
+    )
     is_demo = models.BooleanField(_("demo"), default=False, help_text=_("Recorded answers, not a real service."))
     # Set by Retry-After and back-off; every worker waits for it.
     blocked_until = models.DateTimeField(null=True, editable=False)
+    next_call = models.DateTimeField(null=True, editable=False)  # calls per minute: when the next one may start
+    failures = models.PositiveIntegerField(default=0, editable=False)  # permanent errors in a row, over all runs
+    failing_models = models.JSONField(default=dict, editable=False)  # how many of them by requested model
+    broken = models.TextField(blank=True, editable=False)  # why no call is made until a person says so
 
     class Meta:
         ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def path(self) -> str:
+        """Below the base URL, where requests go."""
+        return path_of(self)
+
+
+class EndpointEvent(Event):
+    """Who did what to an endpoint, or what the workers did. Append-only."""
+
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="events")

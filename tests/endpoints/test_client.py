@@ -10,9 +10,12 @@ from decimal import Decimal
 import pytest
 
 from lhdr_site.endpoints import client
-from lhdr_site.endpoints.client import Handle, call, chat_body, parse_retry_after, without_image_bytes
+from lhdr_site.endpoints.bodies import chat_body, without_image_bytes
+from lhdr_site.endpoints.client import Handle, call, parse_retry_after
+from lhdr_site.endpoints.demo_replies import BACKGROUND
 from lhdr_site.endpoints.demo_server import BEHAVIOURS
 from lhdr_site.endpoints.errors import CallError, ErrorKind
+from lhdr_site.endpoints.replies import Reply, read_reply, with_figures
 
 PNG = b"\x89PNG demo"
 
@@ -99,6 +102,123 @@ def test_behaviours_of_the_demo_server_are_all_tested():
     as_failures = {row[0] for row in FAILURES}
     answered = {"ok", "length", "citations", "list_content", "no_usage", "no_cost", "comments"}
     assert as_failures | answered == set(BEHAVIOURS)
+
+
+# --- the Responses API, in the background and at once
+
+SLOW = ("slow_drip", "slow_headers", "silence", "keep_alive")  # the transport is the same
+
+
+@pytest.fixture
+def responses(target, monkeypatch):
+    monkeypatch.setattr(client, "FIRST_POLL", 0.01)
+    return replace(target, wire="openai-responses")
+
+
+@pytest.mark.parametrize("background", [True, False])
+@pytest.mark.parametrize("behaviour, kind, retryable, status", [row for row in FAILURES if row[0] not in SLOW])
+def test_responses_call_when_the_endpoint_misbehaves_raises_the_right_kind(
+    responses, behaviour, kind, retryable, status, background
+):
+    with pytest.raises(CallError) as caught:
+        extra = {"demo": {"behaviour": behaviour}, "background": background}
+        call(responses, chat_body("openai-responses", "demo", "What?", extra=extra))
+    error = caught.value
+    assert (error.kind, error.retryable, error.status) == (kind, retryable, status)
+    assert error.message and not error.unfinished
+
+
+IN_BACKGROUND = [
+    ("expired", "lost", True, None),
+    ("never_done", "timeout", True, None),
+    ("cancelled", "overloaded", True, 200),
+    ("failed", "overloaded", True, 200),
+    ("flagged", "refused", False, 200),
+    ("poll_auth", "auth", False, 401),
+]
+
+
+@pytest.mark.parametrize("behaviour, kind, retryable, status", IN_BACKGROUND)
+def test_generation_in_the_background_that_goes_wrong_raises_the_right_kind(
+    responses, behaviour, kind, retryable, status
+):
+    error = failure(replace(responses, total_timeout=0.4), behaviour)
+    assert (error.kind, error.retryable, error.status) == (kind, retryable, status)
+    assert error.unfinished == (behaviour == "poll_auth")
+    assert {row[0] for row in IN_BACKGROUND} | {"poll_error"} == set(BACKGROUND)
+
+
+def test_responses_call_sends_text_and_images_in_its_own_shape(responses, server):
+    server.requests = []
+    call(responses, chat_body("openai-responses", "demo", "What?", [("image/png", PNG)], {"input": "x", "tools": []}))
+    (request,) = server.requests
+    server.requests = None
+    (message,) = request["body"]["input"]
+    assert request["path"] == "/v1/responses" and request["body"]["background"] is True
+    assert [part["type"] for part in message["content"]] == ["input_text", "input_image"]
+    assert message["content"][1]["image_url"].startswith("data:image/png;base64,")
+    assert list(request["body"]) == ["model", "input", "background", "tools"]
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_responses_call_reads_text_reasoning_citations_and_figures(responses, background):
+    def say(behaviour):
+        extra = {"demo": {"behaviour": behaviour}, "background": background}
+        return call(responses, chat_body("openai-responses", "demo", "What is it?", extra=extra))
+
+    reply = say("ok")
+    assert reply.text.startswith("Demo answer") and reply.model == "demo (demo)"
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (3, 60, Decimal("0.000003"))
+    assert (reply.finish_reason, reply.truncated, reply.unfinished) == ("completed", False, False)
+    assert reply.generation.startswith("resp_")
+    assert say("citations").citations == ({"url": "https://example.org/page", "title": "A page"},)
+    assert (say("list_content").text, say("list_content").thinking) == (reply.text, "A thought.")
+    assert (say("length").truncated, say("length").finish_reason) == (True, "max_output_tokens")
+    assert (say("no_usage").cost, say("no_usage").prompt_tokens, say("no_cost").cost) == (None, None, None)
+
+
+@pytest.mark.parametrize("wish", [{"polls": 2}, {"behaviour": "poll_error"}])
+def test_generation_in_the_background_is_asked_for_once_and_waited_for(responses, server, wish):
+    server.requests, ids = [], []
+    reply = call(responses, chat_body("openai-responses", "demo", "Q?", extra={"demo": wish}), started=ids.append)
+    posts, server.requests = len(server.requests), None
+    assert posts == 1 and ids == [reply.generation]
+    assert server.generations[ids[0]].asked == 3
+
+
+def test_generation_known_by_its_id_is_taken_up_without_asking_anew(responses, server):
+    body = chat_body("openai-responses", "demo", "Long?", extra={"demo": {"delay_ms": 300}})
+    with pytest.raises(CallError):
+        ids = []
+        call(replace(responses, total_timeout=0.1), body, started=ids.append)
+    server.requests = []
+    reply = call(responses, body, generation=ids[0], max_bytes=1)
+    assert (reply.generation, server.requests) == (ids[0], [])
+    server.requests = None
+
+
+def test_generation_that_is_cancelled_ends_at_the_endpoint(responses, server):
+    ids = []
+    body = chat_body("openai-responses", "demo", "Cancelled?", extra={"demo": {"behaviour": "never_done"}})
+    with pytest.raises(CallError):
+        call(replace(responses, total_timeout=0.1), body, started=ids.append)
+    client.cancel(responses, ids[0])
+    assert server.generations[ids[0]].cancelled
+    with pytest.raises(CallError) as caught:
+        client.cancel(responses, "resp/../unknown")
+    assert caught.value.kind is ErrorKind.NOT_FOUND
+
+
+def test_call_that_waits_for_a_generation_is_ended_from_another_thread(responses, monkeypatch):
+    monkeypatch.setattr(client, "FIRST_POLL", 30.0)
+    handle = Handle()
+    threading.Timer(0.1, handle.end, [ErrorKind.CANCELLED]).start()
+    started = time.monotonic()
+    assert failure(responses, "never_done", handle=handle).kind is ErrorKind.CANCELLED
+    assert time.monotonic() - started < 2
+
+
+# --- what comes back
 
 
 def test_call_when_cut_off_with_text_is_flagged_truncated(target):
@@ -234,13 +354,13 @@ def test_key_when_it_cannot_be_used_is_an_auth_error_without_the_key(target, mon
 
 def test_reply_that_repeats_the_key_is_kept_without_it():
     with pytest.raises(CallError) as caught:
-        client._read(401, "application/json", None, b'{"error": {"message": "wrong key sk-1"}}', "openai", "sk-1")
+        read_reply(401, "application/json", None, b'{"error": {"message": "wrong key sk-1"}}', "openai", "sk-1")
     assert "sk-1" not in caught.value.message + caught.value.body
 
 
 def test_reply_with_characters_no_database_holds_is_cleaned():
     data = b'{"choices": [{"message": {"content": "a\\u0000b\\ud800c"}, "finish_reason": "stop"}]}'
-    assert client._read(200, "application/json", None, data, "openai", "").text == "a\ufffdb\ufffdc"
+    assert read_reply(200, "application/json", None, data, "openai", "").text == "a\ufffdb\ufffdc"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +369,7 @@ def test_reply_with_characters_no_database_holds_is_cleaned():
      ({"cost": float("inf")}, None), ({"prompt_tokens": -1}, None)],
 )  # fmt: skip
 def test_usage_that_is_no_usage_is_unknown(usage, cost):
-    reply = client._with_figures(client.Reply(), {"usage": usage})
+    reply = with_figures(Reply(), {"usage": usage})
     assert (reply.cost, reply.prompt_tokens) == (cost, None)
 
 
@@ -298,7 +418,7 @@ def test_chat_body_without_images_is_plain_text_alone():
     assert chat_body("openai", "m", "Q?") == {"model": "m", "messages": [{"role": "user", "content": "Q?"}]}
 
 
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "openai-responses"])
 def test_stored_request_holds_the_hash_in_place_of_image_bytes(wire):
     import hashlib
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from evaluation.scoring.judge_output import parse_judge_output
-from lhdr_site.endpoints.client import call, chat_body
-from lhdr_site.endpoints.demo_server import NOTICE, Recordings, _completion, made_up_verdict
+from lhdr_site.endpoints.bodies import chat_body
+from lhdr_site.endpoints.client import call
+from lhdr_site.endpoints.demo_replies import completion_of
+from lhdr_site.endpoints.demo_server import NOTICE, Recordings, made_up_verdict
 from lhdr_site.endpoints.errors import CallError, ErrorKind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,8 +77,8 @@ def test_recording_without_usage_is_answered_without_usage(recordings, tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "recordings.jsonl").read_text().splitlines()]
     (tmp_path / "recordings.jsonl").write_text(json.dumps({**rows[0], "usage": None}) + "\n")
     answer = Recordings(tmp_path).find("demo-vlm", "Which bridge?", True)
-    assert "usage" not in _completion(answer, "key", "demo-vlm")
-    assert _completion(recordings.find("demo-vlm", "Which bridge?", True), "key", "demo-vlm")["usage"]["cost"] == 0.1
+    assert "usage" not in completion_of(answer, "key", "demo-vlm")
+    assert completion_of(recordings.find("demo-vlm", "Which bridge?", True), "key", "demo-vlm")["usage"]["cost"] == 0.1
 
 
 def test_committed_recordings_can_be_read():
