@@ -77,6 +77,11 @@ class Change:
         return isinstance(self.new, tuple)
 
     @property
+    def is_cut(self) -> bool:
+        """Whether `shown` leaves something out."""
+        return any(run.kind == "gap" for run in self.shown)
+
+    @property
     def label(self) -> str:
         """Where it is in English, e.g. "Node n1, property logo: value"."""
         place = ", ".join(f"{noun} {key}" for noun, key in self.where)
@@ -406,3 +411,35 @@ def _merge_elements(
             before = [k for k in following[:place] if k in order]
             order.insert(order.index(before[-1]) + 1 if before else 0, key)
     return [merged[key] for key in order]
+
+
+def merge_words(base: str, mine: str, theirs: str) -> str | None:
+    """`theirs` with what `mine` changed since `base`, by words; None where both changed the same place differently.
+
+    Changes that touch each other count as the same place. Equal changes of both are taken once.
+    """
+    edits = sorted({*_edits(base, mine), *_edits(base, theirs)})
+    merged, at = [], 0
+    for number, (start, end, text) in enumerate(edits):
+        if number and start <= edits[number - 1][1]:
+            return None
+        merged += [base[at:start], text]
+        at = end
+    return "".join(merged) + base[at:]
+
+
+def _edits(base: str, changed: str) -> list[tuple[int, int, str]]:
+    """What became of `base`: (start, end, text that stands there instead), in order."""
+    result: list[tuple[int, int, str]] = []
+    at = 0
+    for run in text_runs(base, changed):
+        if run.kind == "equal":
+            at += len(run.text)
+            continue
+        start, _end, text = result.pop() if result and result[-1][1] == at else (at, at, "")
+        if run.kind == "delete":
+            at += len(run.text)
+        else:
+            text += run.text
+        result.append((start, at, text))
+    return result

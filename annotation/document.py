@@ -298,7 +298,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One necessary intermediate conclusion of the checklist; `prerequisites` are keys of steps."""
+    """One necessary conclusion of the checklist. `prerequisites` are keys of steps, `images` of images or regions."""
 
     key: str = _field(_key)
     conclusion: str = _field(_text)
@@ -332,7 +332,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rectangle of an image in ten-thousandths of its width and height, with a note."""
+    """A rectangle of an image in ten-thousandths of its upright width and height, with a note."""
 
     key: str = _field(_key)
     x: int = _field(_whole(0, 10_000), 0)
@@ -503,10 +503,21 @@ def read_document(data: Any) -> Document:
 
 
 def elements(document: Document) -> Iterator[tuple[str, Any]]:
-    """Every keyed element with the name of the list it stands in, in document order (regions excepted)."""
+    """Every keyed element with the name of the list it stands in, in document order; regions follow their image."""
     for name in ("nodes", "relations", "checklist", "sources", "images"):
         for element in getattr(document, name):
             yield name, element
+            if name == "images":
+                yield from (("regions", region) for region in element.regions)
+
+
+def images_of_pictures(document: Document) -> dict[str, tuple[Image, Region | None]]:
+    """What a step's `images` may name: key -> the image, and the region of it where the key is a region's."""
+    return {
+        key: (image, region)
+        for image in document.images
+        for key, region in ((image.key, None), *((region.key, region) for region in image.regions))
+    }
 
 
 def _duplicate_keys(document: Document) -> list[Problem]:
@@ -522,7 +533,17 @@ def _duplicate_keys(document: Document) -> list[Problem]:
 # --- canonical form -----------------------------------------------------------------------------------------------
 
 
-_encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_CANONICAL: Final = {"sort_keys": True, "ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+
+
+class CanonicalEncoder(json.JSONEncoder):
+    """Writes canonical JSON whatever else it is told: for a column whose text is to be that."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, **_CANONICAL})
+
+
+_encoder = CanonicalEncoder()
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -538,13 +559,16 @@ def canonical_hash(value: Any) -> str:
 # --- links --------------------------------------------------------------------------------------------------------
 
 
+PICTURES: Final = "images or regions"  # what a step's `images` may name: a whole picture, or a marked part of one
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A reference from one place of the document to a keyed element."""
 
     path: str  # e.g. checklist.c3.prerequisites
     referrer: str  # key of the element that refers, or "answer"
-    target_list: str  # nodes, relations, checklist, sources, images
+    target_list: str  # nodes, relations, checklist, sources, images, "images or regions"
     target: str
 
 
@@ -571,16 +595,18 @@ def links(document: Document) -> Iterator[Link]:
         yield from of(f"{base}.nodes", step.key, "nodes", step.nodes)
         yield from of(f"{base}.relations", step.key, "relations", step.relations)
         yield from of(f"{base}.sources", step.key, "sources", step.sources)
-        yield from of(f"{base}.images", step.key, "images", step.images)
+        yield from of(f"{base}.images", step.key, PICTURES, step.images)
     for source in document.sources:
         yield from of(f"sources.{source.key}.captures", source.key, "images", source.captures)
 
 
 def dangling_links(document: Document) -> list[Link]:
     """Links whose target is not in the document."""
-    keys: dict[str, set[str]] = {}
+    keys: dict[str, set[str]] = {PICTURES: set()}
     for name, element in elements(document):
         keys.setdefault(name, set()).add(element.key)
+        if name in ("images", "regions"):
+            keys[PICTURES].add(element.key)
     return [link for link in links(document) if link.target not in keys.get(link.target_list, ())]
 
 

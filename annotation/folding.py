@@ -1,44 +1,49 @@
-"""Text and URLs as the index tables hold them, for search in lists. PURE: imports no Django.
+"""Text as the index tables hold it, for search in lists. PURE: imports no Django.
 
 `checks/text.py` folds for comparison, which takes punctuation for spaces; here it stays, as URLs are searched too.
 """
 
 import re
 import unicodedata
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-_TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|mc_[ce]id|ref|ref_src)\Z")
 _SPACES = re.compile(r"\s+")
+# Marks that readers take for one another; the full-width ones are NFKC's business.
+_MARKS = dict(zip("、。「」『』“”„‘’‐‑–—−・·", ',."""""""\'\'-----··', strict=True))
+_VOICED = "\u3099\u309a"  # make another sound of a kana: no accents
+
+
+def simplified(character: str) -> str:
+    """Chinese characters in their simplified form, katakana as hiragana; everything else as it is.
+
+    Both may be wrong as writing and are right for comparison: 國 and 国, 桜 and 樱, ハ and は meet.
+    """
+    if "\u30a1" <= character <= "\u30f6" or "\u30fd" <= character <= "\u30fe":
+        return chr(ord(character) - 0x60)
+    if "\u3400" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
+        from .han import SIMPLIFIED
+
+        return SIMPLIFIED.get(character, character)
+    return character
+
+
+class _Table(dict[int, str]):
+    """For str.translate: each character is folded once."""
+
+    def __missing__(self, code: int) -> str:
+        parts = unicodedata.normalize("NFKD", chr(code).casefold())
+        kept = (part for part in parts if part in _VOICED or not unicodedata.combining(part))
+        self[code] = folded = "".join(_MARKS.get(part, simplified(part)) for part in kept)
+        return folded
+
+
+_TABLE = _Table()
 
 
 def fold(text: str) -> str:
-    """NFKC, case folded, accents stripped, white space collapsed."""
+    """NFKC, case folded, accents stripped, white space collapsed, quotation marks and dashes alike; traditional and
+    Japanese characters as simplified Chinese ones, katakana as hiragana.
+    """
     if text.isascii():
         return " ".join(text.lower().split())
-    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    stripped = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", stripped)).strip()
-
-
-def normalize_url(url: str) -> str:
-    """The form under which two URLs of the same page are equal: no scheme, www., mobile host, fragment, tracking
-    parameters, default port or trailing slash; host lower-case, percent-escapes of plain letters undone, query sorted.
-
-    A text that is no URL comes back stripped and otherwise as it is.
-    """
-    text = url.strip()
-    try:
-        parts = urlsplit(text)
-        host = (parts.hostname or "").lower().rstrip(".")
-        port = parts.port
-    except ValueError:
-        return text
-    if not host:
-        return text
-    host = re.sub(r"^www\d?\.", "", host)
-    host = re.sub(r"\.m\.(wikipedia|wikimedia)\.org$", r".\1.org", re.sub(r"^m\.", "", host))
-    if port and port not in (80, 443):
-        host = f"{host}:{port}"
-    path = unquote(parts.path).rstrip("/")
-    query = sorted((k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(k))
-    return host + path + (f"?{urlencode(query)}" if query else "")
+    folded = unicodedata.normalize("NFKC", text).translate(_TABLE)
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", folded)).strip()

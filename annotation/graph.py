@@ -1,13 +1,14 @@
 """Structure rules of the checklist DAG and of the Node-Relation graph, and the figures that lists show.
 
-PURE: imports no Django, only `annotation.document`. A save runs these rules, so they are plain loops over ints used as
-bit masks: networkx costs 150 ms to import and is slower on graphs of a dozen steps. It is the oracle in the tests.
+PURE: imports no Django, only `annotation.document` and `annotation.addresses`. A save runs these rules, so they are
+plain loops over ints used as bit masks: networkx costs 150 ms to import and is slower on graphs of a dozen steps. It is
+the oracle in the tests.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from dataclasses import dataclass, replace
 
+from annotation.addresses import is_wikipedia_url
 from annotation.document import Document, Source
 
 # For each step, in order, the 0-based positions of its direct prerequisites. They may point forward, and a repeated
@@ -181,6 +182,25 @@ def cycle_text(document: Document) -> str | None:
     return " -> ".join(cycle) if cycle else None
 
 
+def without_cycles(document: Document) -> tuple[Document, list[str]]:
+    """The document with as many edges left out as it takes to have no cycle, and the keys of the steps of all cycles.
+
+    Each cycle loses the edge at which it is met, so the rest can be drawn. Without a cycle: the same document and [].
+    """
+    found: dict[str, None] = {}
+    while cycle := cycle_keys(document):
+        found |= dict.fromkeys(cycle)
+        step, needed = cycle[-2:]
+        document = replace(
+            document,
+            checklist=tuple(
+                replace(s, prerequisites=tuple(p for p in s.prerequisites if p != needed)) if s.key == step else s
+                for s in document.checklist
+            ),
+        )
+    return document, list(found)
+
+
 def graph_components(document: Document) -> list[list[str]]:
     """Keys of the nodes that relations connect, whatever their direction: one list per component, in document order.
 
@@ -240,17 +260,32 @@ class Breakage:
     answer: bool  # the final step is this one or rests on it
 
 
+def breakages(document: Document) -> dict[str, Breakage]:
+    """For each step, by key and in order, what rests on it alone. No steps: {}. Raises ValueError on a cycle."""
+    steps = [step.key for step in document.checklist]
+    covered = coverage(document)
+    alone: dict[str, tuple[list[str], list[str]]] = {key: ([], []) for key in steps}
+    for place, covering in enumerate((covered.nodes, covered.relations)):
+        for key, by in covering.items():
+            if len(by) == 1:
+                alone[by[0]][place].append(key)
+    last = len(steps) - 1
+    result = {}
+    for position, (key, mask) in enumerate(zip(steps, descendants(document.prerequisite_positions()), strict=True)):
+        below = positions(mask)
+        nodes, relations = alone[key]
+        result[key] = Breakage(
+            descendants=tuple(steps[step] for step in below),
+            nodes=tuple(nodes),
+            relations=tuple(relations),
+            answer=position == last or bool(mask >> last & 1),
+        )
+    return result
+
+
 def what_breaks(document: Document, step_key: str) -> Breakage:
     """What rests on a step alone. Raises KeyError for an unknown step, ValueError on a cycle."""
-    position = document.step_positions[step_key]
-    below = positions(descendants(document.prerequisite_positions())[position])
-    covered = coverage(document)
-    return Breakage(
-        descendants=tuple(document.checklist[step].key for step in below),
-        nodes=tuple(key for key, steps in covered.nodes.items() if steps == (step_key,)),
-        relations=tuple(key for key, steps in covered.relations.items() if steps == (step_key,)),
-        answer=len(document.checklist) - 1 in (position, *below),
-    )
+    return breakages(document)[step_key]
 
 
 def is_non_text(modality: str | None) -> bool:
@@ -261,15 +296,6 @@ def is_non_text(modality: str | None) -> bool:
 def is_wikipedia(source: Source) -> bool:
     """Whether a source is a Wikipedia page, by its kind or by the host of its URL."""
     return source.kind == "wikipedia" or is_wikipedia_url(source.url)
-
-
-def is_wikipedia_url(url: str) -> bool:
-    """Whether the host of a URL is Wikipedia, in any language; a text that is no URL is not."""
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:  # e.g. half an IPv6 address
-        return False
-    return host == "wikipedia.org" or host.endswith(".wikipedia.org")
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,5 +326,10 @@ def item_figures(document: Document) -> Figures:
         images=len(document.images),
         question_images=sum(image.role == "question" for image in document.images),
         non_text_steps=sum(is_non_text(step.modality) for step in document.checklist),
-        wikipedia_share=(200 * wikipedia + sources) // (2 * sources) if sources else None,
+        wikipedia_share=wikipedia_share(wikipedia, sources),
     )
+
+
+def wikipedia_share(wikipedia: int, sources: int) -> int | None:
+    """Percent of the sources that are Wikipedia, halves rounded up; None without sources."""
+    return (200 * wikipedia + sources) // (2 * sources) if sources else None

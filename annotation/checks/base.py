@@ -78,15 +78,15 @@ class Thresholds:
 class CheckContext:
     """All that checks may read. None means "not known", and then the check that needs it says nothing.
 
-    stored_images: SHA-256 of the images whose bytes are stored. other_questions: (name, question) of other items of
-    the benchmark. categories, operation_tags: slugs the benchmark has.
+    stored_images: SHA-256 of the images whose bytes are stored. twins: (name, percent of likeness) of other items of
+    the benchmark that ask nearly the same. categories, operation_tags: slugs the benchmark has.
     """
 
     document: Document
     preset: str = "paper"  # or "sandbox"
     thresholds: Thresholds = Thresholds()
     stored_images: frozenset[str] | None = None
-    other_questions: Sequence[tuple[str, str]] = ()
+    twins: Sequence[tuple[str, int]] = ()
     categories: frozenset[str] | None = None
     operation_tags: frozenset[str] | None = None
 

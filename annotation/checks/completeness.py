@@ -6,7 +6,7 @@ PURE: imports no Django.
 from collections.abc import Iterator
 
 from annotation.checks.base import Check, CheckContext, Finding, register
-from annotation.checks.text import written_without_spaces
+from annotation.checks.text import word_count, written_without_spaces
 from annotation.document import Document
 from annotation.graph import is_non_text
 
@@ -135,14 +135,9 @@ class LongAnswer(Check):
         words, maximum = word_count(context.document.answer), context.thresholds.max_answer_words
         if words > maximum:
             template = "The answer has {words} words; short is {maximum} or fewer."
+            if written_without_spaces(context.document.answer):
+                template = "The answer is as long as {words} words; short is {maximum} or fewer, two characters a word."
             yield self.finding(context, "answer", template, words=words, maximum=maximum)
-
-
-def word_count(text: str) -> int:
-    """Words of a text; where a script has no spaces, two characters count as a word. Punctuation alone counts not."""
-    packed = sum(map(written_without_spaces, text))
-    spaced = "".join(" " if written_without_spaces(character) else character for character in text)
-    return sum(any(map(str.isalnum, word)) for word in spaced.split()) + (packed + 1) // 2
 
 
 @register

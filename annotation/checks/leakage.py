@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from annotation.checks.base import Check, CheckContext, Finding, register
-from annotation.checks.text import character_count, find_leak, find_whole, fold, written_without_spaces
+from annotation.checks.text import character_count, find_leak, find_whole, fold, naming_length
 from annotation.document import Node
 
 
@@ -26,8 +26,7 @@ class AnswerInQuestion(Check):
         seen = set()
         for what, value in (("answer", document.answer), *(("alias", alias) for alias in document.answer_aliases)):
             folded = fold(value)
-            least = 2 if written_without_spaces(folded) else 4
-            if folded in seen or character_count(folded) < least:
+            if folded in seen or character_count(folded) < naming_length(folded):
                 continue
             seen.add(folded)
             if match := find_whole(value, context.question):
@@ -53,7 +52,10 @@ class PathLeakage(Check):
 
     _TEMPLATES: Final = {
         "exactly": "{what} {value} of node {node} stands in the question as it is.",
-        "folded": "{what} {value} of node {node} stands in the question, but for case, accents or punctuation.",
+        "folded": (
+            "{what} {value} of node {node} stands in the question, but for case, accents, punctuation or the form of"
+            " its characters."
+        ),
         "within": "{what} {value} of node {node} stands in the question, within a longer word.",
         "nearly": "{what} {value} of node {node} nearly stands in the question ({percent}% alike).",
     }

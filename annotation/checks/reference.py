@@ -19,13 +19,19 @@ and never change anything. An error blocks submission and locking; a warning can
 dismissal lapses when what it was about changes; information only informs.
 
 The benchmark's preset decides the levels. In `sandbox` only what leaves no item at all is an error: something empty, a
-cycle, a link that dangles; a benchmark made with it asks for 1 step and 1 node. These figures decide:
+cycle, a link that dangles; a benchmark made with it asks for 1 step and 1 node.
+
+Texts are compared as readers take them: case, accents, width, quotation marks and dashes aside; traditional Chinese and
+Japanese characters meet the simplified ones (國 and 国, 桜 and 樱), katakana meets hiragana. Where a script has no
+spaces, characters are compared instead of words: 2 of them can leak (3 kana, 4 letters of Thai), and two texts are also
+alike when they have the same pairs of characters in another order. Years in Chinese numerals are numbers. These
+figures decide:
 """
 
 _FIGURES = {
     "min_steps": "fewest steps of a checklist",
     "min_nodes": "fewest nodes of the hidden graph",
-    "max_answer_words": "most words of a short answer",
+    "max_answer_words": "most words of a short answer; two characters of Chinese, Japanese or Korean count as one",
     "wikipedia_percent": "largest share of Wikipedia among the sources, in percent",
     "leak_percent": "likeness over which words of the question are path leakage, in percent",
     "near_duplicate_percent": "likeness from which on steps or questions are near-duplicates, in percent",

@@ -3,61 +3,11 @@
 PURE: imports no Django and opens no address; whether a page still answers is the link check's business.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from annotation.addresses import normalize_url, place_in, url_problem
 from annotation.checks.base import Check, CheckContext, Finding, register
 from annotation.graph import is_wikipedia
-
-_LIST_NUMBER: Final = re.compile(r"[\[(]?\d{1,3}[\]).:、]\s*(?=https?:)", re.IGNORECASE)
-_HOST: Final = re.compile(
-    r"(?!-)[\w-]{1,63}(?<!-)(\.(?!-)[\w-]{1,63}(?<!-))+\.?|[0-9a-f:.]+:[0-9a-f:.]*", re.IGNORECASE
-)
-
-
-def url_problem(url: str) -> str | None:
-    """What is wrong with an address, as the end of the sentence "The address …"; None for a sound one."""
-    if not url:
-        return "is missing"
-    if _LIST_NUMBER.match(url):
-        return "begins with the number of a list"
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return "holds a space or a character that cannot be seen"
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # reading the port raises when it is none
-    except ValueError:
-        return "cannot be taken apart into host, port and path"
-    if parts.scheme not in ("http", "https"):
-        return "does not begin with http:// or https://"
-    if "@" in parts.netloc:
-        return "holds a user name"
-    if not host or not _HOST.fullmatch(host):
-        return "names no host that could be on the web"
-    return None
-
-
-def address_of(url: str) -> str:
-    """A sound URL in a form in which equal addresses are equal: scheme, www., escapes, tracking and last slash aside.
-
-    Kept are the path with its case, the query and the fragment, which on maps and films is the place. A text fragment
-    (#:~:text=) is left out, as it only scrolls.
-    """
-    parts = urlsplit(url)
-    host = (parts.hostname or "").removeprefix("www.").rstrip(".")
-    port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-    path = quote(unquote(parts.path), safe="/:@!$&'()*+,;=~").rstrip("/")
-    pairs = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name[:4] != "utm_"]
-    query = f"?{urlencode(pairs)}" if pairs else ""
-    fragment = parts.fragment.split(":~:")[0]
-    return f"{host}{port}{path}{query}" + (f"#{fragment}" if fragment else "")
-
-
-def page_of(url: str) -> str:
-    """The page of a sound URL: its address without the fragment, and of Wikipedia without the mobile host."""
-    return address_of(url).split("#")[0].replace(".m.wikipedia.org", ".wikipedia.org", 1)
 
 
 @register
@@ -96,7 +46,7 @@ class OnePage(Check):
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
         document = context.document
-        pages = {page_of(source.url) for source in document.sources if not url_problem(source.url)}
+        pages = {normalize_url(source.url) for source in document.sources if not url_problem(source.url)}
         if len(pages) == 1 and len(document.checklist) > 1:
             template = "All sources, {sources} in number, are the page {page}."
             yield self.finding(context, "sources", template, sources=len(document.sources), page=pages.pop())
@@ -113,11 +63,11 @@ class DuplicateUrl(Check):
     about = ("url", "locator")
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
-        first: dict[tuple[str, str], str] = {}
+        first: dict[tuple[str, str, str], str] = {}
         for source in context.document.sources:
             if url_problem(source.url):
                 continue
-            place = (address_of(source.url), source.locator.strip())
+            place = (normalize_url(source.url), place_in(source.url), source.locator.strip())
             if place in first:
                 template = "Sources {first} and {second} have the same address: {url}"
                 one, two = first[place], source.key

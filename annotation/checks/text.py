@@ -5,9 +5,13 @@ PURE: imports no Django. rapidfuzz is imported where it is used, as it costs 30 
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final
+
+from annotation.folding import simplified
 
 # Letters that a reader takes for an accented one, though Unicode does not decompose them.
 _PLAIN: Final = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
@@ -18,6 +22,9 @@ _NO_SPACES: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+# Of these, alphabets: a word of Thai, Lao, Burmese or Khmer has several letters.
+_LETTERS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_KANA: Final = re.compile("[\u3040-\u30ff\u3099 ]+")
 # A value made of nothing but these names nothing.
 _COMMON: Final = frozenset(
     [
@@ -219,7 +226,7 @@ def _fold_character(character: str) -> str:
         category = unicodedata.category(part)
         if "\u0300" <= part <= "\u036f" or category == "Cf":  # accents, joiners, marks of direction
             continue
-        result.append(_PLAIN.get(part, part) if category[0] in "LMN" else " ")
+        result.append(_PLAIN.get(part) or simplified(part) if category[0] in "LMN" else " ")
     return "".join(result)
 
 
@@ -235,7 +242,9 @@ _TABLE: Final = _Table()
 
 
 def fold(text: str) -> str:
-    """NFKC, case and accents folded, punctuation as spaces, spaces collapsed. Equal texts read the same."""
+    """NFKC, case and accents folded, punctuation as spaces, spaces collapsed; Chinese characters simplified, katakana
+    as hiragana. Equal texts read the same.
+    """
     return " ".join(text.translate(_TABLE).split())
 
 
@@ -249,13 +258,75 @@ def written_without_spaces(text: str) -> bool:
     return _NO_SPACES.search(text) is not None
 
 
+def word_count(text: str) -> int:
+    """Words of a text. Where a script has no spaces, two characters count as a word, and of Thai, Lao, Burmese and
+    Khmer four letters, marks aside. Punctuation alone counts not.
+    """
+    spaced = "".join(" " if written_without_spaces(character) else character for character in text)
+    letters = sum(unicodedata.category(character)[0] == "L" for character in _LETTERS.findall(text))
+    packed = len(_NO_SPACES.findall(text)) - len(_LETTERS.findall(text))
+    return sum(any(map(str.isalnum, word)) for word in spaced.split()) + -(-packed // 2) + -(-letters // 4)
+
+
+def naming_length(folded: str) -> int:
+    """Fewest characters with which a folded text of its script names something."""
+    if _LETTERS.search(folded) or not written_without_spaces(folded):
+        return 4
+    return 3 if _KANA.fullmatch(folded) else 2
+
+
+def numbers_in(folded: str) -> set[str]:
+    """The numbers of a folded text, in digits or in Chinese characters."""
+    return set(_NUMBER.findall(folded))
+
+
+def likeness(one: str, two: str, least: int) -> int:
+    """Percent to which two folded texts are alike, 0 for less than `least`: characters in their order, or words in any
+    order, or, in scripts without spaces, pairs of characters in any order.
+    """
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import Indel
+
+    best = max(fuzz.ratio(one, two, score_cutoff=least), fuzz.token_sort_ratio(one, two, score_cutoff=least))
+    if written_without_spaces(one) and written_without_spaces(two):
+        sides = (text.replace(" ", "") for text in (one, two))
+        pairs = [sorted(map("".join, pairwise(side))) for side in sides]
+        best = max(best, 100 * Indel.normalized_similarity(*pairs, score_cutoff=least / 100))
+    return int(best)
+
+
+def lengths_alike(length: int, least: int) -> tuple[int, int]:
+    """Fewest and most characters of a folded text that can be `least` percent like one of so many."""
+    share = max(least, 1) / 100
+    return int(length * share / (2 - share)) - 2, int(length * (2 - share) / share) + 2
+
+
+def nearly_same(text: str, others: Sequence[str], least: int, limit: int) -> list[tuple[int, int]]:
+    """(position, percent) of the folded texts that are nearly `text`, the likest first, `limit` at most.
+
+    Characters in their order, or, in scripts without spaces, `likeness`. An empty text is like nothing.
+    """
+    from rapidfuzz import fuzz, process
+
+    if not text:
+        return []
+    # Texts with the same pairs of characters in another order have half of the characters in the same one.
+    packed = written_without_spaces(text)
+    cutoff, most = (least // 2, 50 * limit) if packed else (least, limit)
+    found = process.extract(text, others, scorer=fuzz.ratio, score_cutoff=cutoff, limit=most)
+    if not packed:
+        return [(position, int(percent)) for _, percent, position in found]
+    exact = ((position, likeness(text, others[position], least)) for _, _, position in found)
+    return sorted((pair for pair in exact if pair[1]), key=lambda pair: -pair[1])[:limit]
+
+
 def is_common(folded: str) -> bool:
     """Whether folded text consists of common words alone."""
     return _COMMON.issuperset(folded.split())
 
 
 _ENDINGS: Final = frozenset(["s", "es", "n", "an", "ian", "ans", "ians", "ese", "ish", "ic", "i", "er", "ers"])
-_NUMBER: Final = re.compile(r"\d+")
+_NUMBER: Final = re.compile(r"\d+|[〇零一二三四五六七八九十百千万亿]+")
 
 
 @dataclass(frozen=True)
@@ -339,14 +410,19 @@ def find_whole(value: str, within: Folded) -> Match | None:
 def find_leak(value: str, within: Folded, over_percent: int) -> Match | None:
     """A value exactly, folded, or nearly (partial ratio over `over_percent`); None when it is not there.
 
-    Values of under 3 characters and of common words alone count only as typed. In scripts without spaces 2 characters
-    are enough, and there is no nearly. Nearly needs 5 characters, letters among them, and the numbers of the value; it
-    is never a part of a longer word (Paris in comparison), but for usual endings (Egypt in Egyptian).
+    Values of under 3 characters and of common words alone count only as typed. Nearly needs 5 characters, letters among
+    them, and the numbers of the value; it is never a part of a longer word (Paris in comparison), but for usual endings
+    (Egypt in Egyptian). In scripts without spaces 2 characters are enough (3 kana, 4 letters of Thai and its kin), and
+    nearly needs 4 (6), and the first and the last one as they are: 北京大学 is not nearly 南京大学.
     """
     folded = fold(value)
     length = character_count(folded)
     if written_without_spaces(folded):
-        return find_whole(value, within) if length >= 2 else None
+        least = naming_length(folded)
+        if length < least:
+            return None
+        match = find_whole(value, within)
+        return match or (_find_nearly_packed(folded, within, over_percent) if length >= max(4, least + 2) else None)
     if not folded:  # punctuation alone
         return None
     if length < 3 or is_common(folded):
@@ -377,9 +453,31 @@ def _find_nearly(folded: str, within: Folded, over_percent: int) -> Match | None
     else:
         alike = (
             close
-            and set(_NUMBER.findall(folded)) <= set(_NUMBER.findall(words))
+            and numbers_in(folded) <= numbers_in(words)
             # Every word has its like: "a suspension bridge" is not nearly "Menai Suspension Bridge".
             and all(len(word) < 4 or fuzz.partial_ratio(word, words) >= 75 for word in folded.split())
         )
     how = "within" if found.score == 100 else "nearly"
     return Match((within.span(first, last),), how, int(found.score)) if alike else None
+
+
+def _find_nearly_packed(folded: str, within: Folded, over_percent: int) -> Match | None:
+    """Nearly, in a script without spaces: the likest stretch with the same ends, whatever parts or joins it."""
+    from rapidfuzz import fuzz
+
+    value = folded.replace(" ", "")
+    at = [place for place, character in enumerate(within.text) if character != " "]
+    text = "".join(within.text[place] for place in at)
+    slack = int(2 * len(value) * (100 / over_percent - 1)) if over_percent else len(value)
+    best, found = float(over_percent), None
+    for start in (place for place, character in enumerate(text) if character == value[0]):
+        for end in range(start + max(len(value) - slack, 2), min(start + len(value) + slack, len(text)) + 1):
+            stretch = text[start:end]
+            if stretch[-1] == value[-1] and numbers_in(stretch) == numbers_in(value):
+                percent = fuzz.ratio(value, stretch, score_cutoff=best)
+                if percent > best:
+                    best, found = percent, (start, end)
+    if found is None:
+        return None
+    span = within.span(at[found[0]], at[found[1] - 1] + 1)
+    return Match((span,), "folded" if best == 100 else "nearly", int(best))

@@ -1,6 +1,6 @@
 """Checks of how texts are worded: actions for conclusions, repetition, private data.
 
-PURE: imports no Django. rapidfuzz is imported where it is used, as it costs 30 ms.
+PURE: imports no Django.
 """
 
 import re
@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from annotation.checks.base import Check, CheckContext, Finding, register
-from annotation.checks.text import fold
+from annotation.checks.text import fold, likeness, numbers_in
 from annotation.document import Document
 
 # --- actions ------------------------------------------------------------------------------------------------------
@@ -133,19 +133,15 @@ class NearDuplicateSteps(Check):
     about = ("conclusion",)
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
-        from rapidfuzz import fuzz
-
         steps = context.document.checklist
         texts = [fold(step.conclusion) for step in steps]
-        numbers = [set(re.findall(r"\d+", text)) for text in texts]
+        numbers = [numbers_in(text) for text in texts]
         least = context.thresholds.near_duplicate_percent
         for (one, first), (two, second) in combinations(enumerate(texts), 2):
             # Other numbers make another conclusion, however alike the rest: two years, two models.
             if not first or not second or numbers[one] != numbers[two]:
                 continue
-            percent = max(
-                fuzz.ratio(first, second, score_cutoff=least), fuzz.token_sort_ratio(first, second, score_cutoff=least)
-            )
+            percent = likeness(first, second, least)
             if percent >= least:
                 yield self.finding(
                     context,
@@ -154,7 +150,7 @@ class NearDuplicateSteps(Check):
                     related=(steps[one].key,),
                     first=one + 1,
                     second=two + 1,
-                    percent=int(percent),
+                    percent=percent,
                 )
 
 
@@ -169,21 +165,9 @@ class NearDuplicateQuestion(Check):
     about = ("question",)
 
     def run(self, context: CheckContext) -> Iterator[Finding]:
-        if not context.question.text or not context.other_questions:
-            return
-        from rapidfuzz import fuzz, process
-
-        matches = process.extract(
-            context.question.text,
-            [fold(question) for _, question in context.other_questions],
-            scorer=fuzz.ratio,
-            score_cutoff=context.thresholds.near_duplicate_percent,
-            limit=5,
-        )
-        for _, percent, position in matches:
-            name = context.other_questions[position][0]
+        for name, percent in context.twins:
             template = "The question is {percent}% like that of {name}."
-            yield self.finding(context, "question", template, part=name, name=name, percent=int(percent))
+            yield self.finding(context, "question", template, part=name, name=name, percent=percent)
 
 
 # --- private data -------------------------------------------------------------------------------------------------

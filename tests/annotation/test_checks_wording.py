@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotation.checks import CheckContext, Finding, Thresholds, run_checks
-from annotation.checks.text import Folded, fold
+from annotation.checks.text import Folded, fold, lengths_alike, nearly_same
 from annotation.checks.wording import browsing_action, private_data
 from annotation.document import read_document
 from tests.documents import good_data, good_document
@@ -46,7 +46,7 @@ def leaks(value: str, question: str, **changes: Any) -> list[tuple[str, str]]:
         ("\uff34\uff4f\uff4b\uff59\uff4f", "tokyo"),  # full-width letters
         ("Ærøskøbing Łódź", "aeroskobing lodz"),
         ("co\u00adop\u200b", "coop"),  # soft hyphen, zero-width space
-        ("ハ バ", "ハ ハ\u3099"),  # the mark of voice is no accent
+        ("ハ バ", "は は\u3099"),  # katakana as hiragana; the mark of voice is no accent
         ("…", ""),
     ],
 )
@@ -88,6 +88,13 @@ def test_folded_span_leads_back_to_the_typed_characters():
         ("大英博物馆", "这座塔在大英博物馆旁边", [("exactly", "大英博物馆")]),
         ("Paris", "位于Paris的塔", [("exactly", "Paris")]),
         ("서울", "서울에서", [("exactly", "서울")]),
+        ("武漢長江大橋", "武汉长江大桥的设计者是谁？", [("folded", "武汉长江大桥")]),
+        ("广岛", "廣島的这座塔", [("folded", "廣島")]),
+        ("武汉长江大桥", "那座《武汉·长江大桥》", [("folded", "武汉·长江大桥")]),
+        ("武汉长江大桥", "武汉的长江大桥由谁设计？", [("nearly", "武汉的长江大桥")]),  # 6 of 6 and 7: 12/13 = 92%
+        ("武汉长江大桥", "武汉长江桥由谁设计？", [("nearly", "武汉长江桥")]),  # 5 of 6 and 5: 10/11 = 91%
+        ("トウキョウ", "とうきょうの塔", [("folded", "とうきょう")]),
+        ("กรุงเทพมหานคร", "หอคอยในกรุงเทพมหานครคืออะไร", [("exactly", "กรุงเทพมหานคร")]),
     ],
 )
 def test_path_leakage_when_a_value_is_in_the_question_marks_it(
@@ -112,6 +119,12 @@ def test_path_leakage_when_a_value_is_in_the_question_marks_it(
         ("Menai Suspension Bridge", "a suspension bridge connecting two shores"),
         ("Harvard University", "he studied at a university"),
         ("塔", "这座塔"),
+        ("北京师范大学", "南京师范大学的这座塔"),  # the first character is another
+        ("北京大学", "北京的某所大学"),
+        ("上海交通大学", "上海外贸大学的校门"),
+        ("一九二三年", "一九二四年的事"),
+        ("はと", "なのはとても"),  # two kana name nothing
+        ("มา", "มาลัย"),
         ("", "anything"),
         ("…", "and so on…"),
         ("x" * 50, "short"),
@@ -189,6 +202,12 @@ def test_answer_in_question_when_whole_marks_it(
         ("Lund Tower", "Lund Towers?"),
         ("Rome", "a chromed Romeo"),
         ("塔", "这座塔"),
+        ("北京师范大学", "南京师范大学的这座塔"),  # the first character is another
+        ("北京大学", "北京的某所大学"),
+        ("上海交通大学", "上海外贸大学的校门"),
+        ("一九二三年", "一九二四年的事"),
+        ("はと", "なのはとても"),  # two kana name nothing
+        ("มา", "มาลัย"),
     ],
 )
 def test_answer_in_question_when_only_a_part_is_silent(answer: str, question: str):
@@ -308,6 +327,25 @@ def test_near_duplicate_steps_when_alike_names_both():
     assert finding.message == "Steps 2 and 6 are 100% alike."
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "alike"),
+    [
+        ("这座桥由本杰明·贝克设计，建于苏格兰", "這座橋由本傑明·貝克設計，建於蘇格蘭", True),
+        (
+            "这座横跨海湾的铁路桥是由英国工程师本杰明贝克主持设计的",
+            "由英国工程师本杰明贝克主持设计的是这座横跨海湾的铁路桥",
+            True,
+        ),
+        ("该方尖碑于一九二三年被运到伦敦的河岸边", "该方尖碑于一九二四年被运到伦敦的河岸边", False),
+        ("这座桥由贝克设计", "这艘船由贝克设计", False),
+    ],
+)
+def test_near_duplicate_steps_in_chinese_are_told_by_characters(one: str, two: str, alike: bool):
+    checklist = good_data()["checklist"]
+    checklist[0]["conclusion"], checklist[1]["conclusion"] = one, two
+    assert bool(findings("near_duplicate_steps", checklist=checklist)) is alike
+
+
 def test_near_duplicate_steps_when_numbers_differ_is_silent():
     checklist = good_data()["checklist"]
     checklist[1]["conclusion"] = "The tower of the library was completed in the year 1619."
@@ -317,15 +355,34 @@ def test_near_duplicate_steps_when_numbers_differ_is_silent():
 
 
 def test_near_duplicate_question_when_another_asks_it_names_the_item():
-    document = good_document()
-    others = [
-        ("#1", "Which club has its name on the wall of a house in the film?"),
-        ("#2", document.question.replace("iron", "steel").upper()),
-        ("#3", document.question[:150]),
-        ("#4", ""),
-    ]
-    found = [f for f in run_checks(CheckContext(document, other_questions=others)) if f.level == "warning"]
+    found = [f for f in run_checks(CheckContext(good_document(), twins=[("#2", 97)])) if f.level == "warning"]
     assert [(f.code, f.anchor, f.params["name"]) for f in found] == [("near_duplicate_question", "question", "#2")]
+
+
+def test_nearly_same_finds_what_asks_the_same_the_likest_first():
+    question = fold(good_document().question)
+    others = [
+        "which club has its name on the wall of a house in the film",
+        question.replace("iron", "steel"),
+        question[:150],
+        "",
+        question,
+    ]
+    assert [position for position, _ in nearly_same(question, others, 90, 5)] == [4, 1]
+    assert [position for position, _ in nearly_same(question, others, 90, 1)] == [4]
+    assert nearly_same("", others, 90, 5) == []
+
+
+def test_nearly_same_in_chinese_knows_the_same_clauses_in_another_order():
+    one = fold("图中这座横跨海湾的红色铁路桥的设计者还设计过一艘圆筒形的船，它运送的方尖碑最初立在哪座城市？")
+    other = fold("最初立在哪座城市的方尖碑由一艘圓筒形的船運送？它的設計者還設計過圖中這座橫跨海灣的紅色鐵路橋。")
+    swapped = fold("它运送的方尖碑最初立在哪座城市？图中这座横跨海湾的红色铁路桥的设计者还设计过一艘圆筒形的船")
+    assert [p for p, _ in nearly_same(one, [other, swapped, "图中这座塔有多高"], 90, 5)] == [1]
+
+
+def test_lengths_alike_leave_out_nothing_that_is_near():
+    # 90% of 100 characters: from 100 * 0.9 / 1.1 = 81.8 to 100 * 1.1 / 0.9 = 122.2, and 2 to spare
+    assert lengths_alike(100, 90) == (79, 124)
 
 
 # --- private data -----------------------------------------------------------------------------------------------------

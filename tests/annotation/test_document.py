@@ -23,6 +23,7 @@ from annotation.document import (
     dangling_links,
     elements,
     empty_document,
+    images_of_pictures,
     links,
     read_document,
     unlink,
@@ -473,7 +474,7 @@ def test_links_are_all_listed_in_document_order() -> None:
         Link("checklist.c3.nodes", "c3", "nodes", "n1"),
         Link("checklist.c3.relations", "c3", "relations", "r1"),
         Link("checklist.c3.sources", "c3", "sources", "s1"),
-        Link("checklist.c3.images", "c3", "images", "i1"),
+        Link("checklist.c3.images", "c3", "images or regions", "i1"),
         Link("sources.s1.captures", "s1", "images", "i1"),
     ]
     assert dangling_links(LINKED) == []
@@ -482,7 +483,7 @@ def test_links_are_all_listed_in_document_order() -> None:
 def test_dangling_links_name_the_referrer_when_a_target_is_gone() -> None:
     without = replace(LINKED, images=())
     assert dangling_links(without) == [
-        Link("checklist.c3.images", "c3", "images", "i1"),
+        Link("checklist.c3.images", "c3", "images or regions", "i1"),
         Link("sources.s1.captures", "s1", "images", "i1"),
     ]
 
@@ -534,12 +535,16 @@ def test_removing_elements_after_unlinking_them_leaves_no_dangling_link(
 ) -> None:
     keys = [element.key for _, element in elements(document)]
     targets = set(data.draw(st.lists(st.sampled_from(keys), unique=True))) if keys else set()
+    targets |= {r.key for image in document.images if image.key in targets for r in image.regions}
     inherit = data.draw(st.booleans())
     unlinked = unlink(document, targets, inherit_prerequisites=inherit)
     lists = {name: getattr(unlinked, name) for name in ("nodes", "relations", "checklist", "sources", "images")}
     left: dict[str, Any] = {
         name: tuple(e for e in elements if e.key not in targets) for name, elements in lists.items()
     }
+    left["images"] = tuple(
+        replace(image, regions=tuple(r for r in image.regions if r.key not in targets)) for image in left["images"]
+    )
     assert dangling_links(replace(unlinked, **left)) == []
 
 
@@ -556,3 +561,58 @@ def test_empty_document_is_valid() -> None:
 def test_elements_yield_every_list(name: str) -> None:
     document = good_document()
     assert [e for n, e in elements(document) if n == name] == list(getattr(document, name))
+
+
+# --- regions ------------------------------------------------------------------------------------------------------
+
+REGION = {"key": "g1", "x": 100, "y": 200, "width": 300, "height": 400, "note": "the clock"}
+
+
+def with_region(**step: Any) -> Document:
+    """Two images, the first with a region; one step."""
+    return read_document(
+        {
+            "id": "x",
+            "checklist": [{"key": "c1", "conclusion": "It shows noon.", **step}],
+            "images": [{"key": "i1", "regions": [REGION]}, {"key": "i2"}],
+            "sources": [{"key": "s1", "captures": ["i2"]}],
+        }
+    )
+
+
+def test_step_may_refer_to_an_image_or_a_region() -> None:
+    document = with_region(images=["i2", "g1"])
+    assert dangling_links(document) == []
+    assert [(e.key, name) for name, e in elements(document)][-3:] == [
+        ("i1", "images"),
+        ("g1", "regions"),
+        ("i2", "images"),
+    ]
+    assert read_document(json.loads(canonical_bytes(document.to_json()))) == document
+
+
+def test_captures_of_a_source_are_whole_images() -> None:
+    document = with_region()
+    source = replace(document.sources[0], captures=("g1",))
+    assert [link.path for link in dangling_links(replace(document, sources=(source,)))] == ["sources.s1.captures"]
+
+
+def test_link_to_a_missing_region_dangles_and_unlink_drops_it() -> None:
+    document = with_region(images=["g1", "g2"])
+    (link,) = dangling_links(document)
+    assert (link.path, link.target, link.target_list) == ("checklist.c1.images", "g2", "images or regions")
+    assert unlink(document, {"g2"}).checklist[0].images == ("g1",)
+
+
+@pytest.mark.parametrize("key", ["i1", "i2", "c1", "s1"])
+def test_key_of_a_region_used_elsewhere_is_named(key: str) -> None:
+    data = with_region().to_json()
+    data["images"][0]["regions"][0]["key"] = key
+    with pytest.raises(DocumentError, match="already used"):
+        read_document(data)
+
+
+def test_images_of_pictures_tells_image_and_region() -> None:
+    document = with_region()
+    first, second = document.images
+    assert images_of_pictures(document) == {"i1": (first, None), "g1": (first, first.regions[0]), "i2": (second, None)}

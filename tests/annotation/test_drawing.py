@@ -9,7 +9,9 @@ from hypothesis import given, settings
 
 from annotation import graph
 from annotation.document import Document, read_document
-from annotation.drawing import Drawing, DrawnEdge, draw_checklist, draw_graph, fit, text_width
+from annotation.drawing import Drawing, DrawnEdge, Heat, draw_checklist, fit, text_width, with_heat, with_numbers
+from annotation.node_drawing import draw_graph
+from tests.documents import good_data
 from tests.strategies import dags, documents
 
 
@@ -136,7 +138,7 @@ def test_checklist_marks_the_longest_path_and_the_redundant_edge() -> None:
     assert "g-edge-red" in redundant.classes
     assert "g-node-crit" in by_key(drawing)["c3"].classes
     assert "g-node-crit" not in by_key(drawing)["c9"].classes
-    assert drawing.legend == {"non_text": 1, "critical": 7, "redundant": 1}
+    assert drawing.legend == {"merge": 1, "non_text": 1, "critical": 7, "redundant": 1}
 
 
 def test_checklist_draws_chains_straight_and_lets_no_edge_run_through_a_step() -> None:
@@ -362,3 +364,56 @@ def test_fit_cuts_only_what_is_too_wide() -> None:
     assert text_width(cut, 11) <= 100
     assert fit("", 100, 11) == ""
     assert text_width(fit("漢" * 50, 100, 11), 11) <= 100
+
+
+def test_dead_steps_are_grey_and_merges_marked_but_not_under_credit() -> None:
+    # c4 rests on c2 and c3, c5 on c1 alone and is not final; c6 is, and needs c4.
+    document = checklist("", "1", "1", "2 3", "1", "4")
+    nodes = by_key(draw_checklist(document))
+    assert [key for key, node in nodes.items() if node.dead] == ["c5"]
+    assert [key for key, node in nodes.items() if node.merge] == ["c4"]
+    assert "g-node-dead" in nodes["c5"].classes
+    assert draw_checklist(document).legend["dead"] == draw_checklist(document).legend["merge"] == 1
+    credit = by_key(draw_checklist(document, {"c1": "satisfied"}))
+    assert not any(node.dead or node.merge for node in credit.values())
+
+
+def test_with_numbers_calls_steps_what_their_rows_are_called() -> None:
+    # rows 2, 4 and 7 of a form; 7 needs 4 and 2, which 4 needs too
+    drawing = with_numbers(draw_checklist(checklist("", "1", "2 1")), {"c1": 2, "c2": 4, "c3": 7})
+    assert [(n.number, n.label) for n in drawing.nodes] == [(2, "2"), (4, "4"), (7, "7")]
+    assert drawing.path == "2, 4, 7"
+    redundant = next(e for e in drawing.edges if e.kind == "redundant")
+    assert (redundant.from_number, redundant.to_number, redundant.implied_by) == (2, 7, "2, 4, 7")
+
+
+def test_graph_marks_what_no_step_covers_once_there_are_steps() -> None:
+    data = good_data()
+    data["checklist"][2]["nodes"] = []  # c3 alone covers n2
+    data["checklist"][3]["relations"] = []  # c4 alone covers r2
+    drawing = draw_graph(read_document(data))
+    nodes = {n.key: (n.steps, n.uncovered, "g-node-unc" in n.classes) for n in drawing.nodes}
+    assert nodes["n1"] == (("c1", "c2"), False, False)
+    assert nodes["n2"] == ((), True, True)
+    edges = {e.key: (e.steps, e.uncovered) for e in drawing.edges if e.key}
+    assert edges == {"r1": (("c2",), False), "r2": ((), True), "r3": (("c5",), False), "r4": (("c6",), False)}
+    assert drawing.legend["uncovered"] == 2
+    data["checklist"] = []
+    assert "uncovered" not in draw_graph(read_document(data)).legend
+
+
+def test_heat_shades_steps_and_weighs_the_arrows_out_of_them_and_marks_nothing_else():
+    plain = draw_checklist(checklist("", "1", "1", "2 3", "4 1"))  # 5 on 1 is redundant, 4 is where branches meet
+    heat = {f"c{n}": Heat(n - 1, f"{n}%" if n > 1 else "", f"costs {n}%") for n in range(1, 6)}
+    drawn = with_heat(plain, heat)
+    nodes = by_key(drawn)
+    assert [nodes[f"c{n}"].classes for n in (1, 5)] == ["g-node g-heat-0", "g-node g-heat-4"]
+    assert nodes["c3"].sublabel == "3%" and nodes["c3"].title == "It is 3. (costs 3%)" and not nodes["c1"].sublabel
+    weights = {(edge.from_number, edge.to_number): edge.classes for edge in drawn.edges}
+    assert weights == {
+        (1, 2): "g-edge g-weight-0", (1, 3): "g-edge g-weight-0", (2, 4): "g-edge g-weight-1",
+        (3, 4): "g-edge g-weight-2", (4, 5): "g-edge g-weight-3",
+    }  # fmt: skip
+    assert drawn.edges[-1].classes == "g-edge g-weight-3", "the heaviest is drawn over the others"
+    assert drawn.legend == {} and plain.legend["merge"] == 1 and drawn.width > plain.width
+    assert [(n.x, n.y) for n in drawn.nodes] == [(n.x, n.y) for n in plain.nodes]

@@ -239,6 +239,28 @@ def test_what_breaks_without_a_step() -> None:
         graph.what_breaks(COVERED, "c9")
 
 
+@given(dags())
+def test_breakages_agree_with_networkx(prerequisites: list[list[int]]) -> None:
+    needs = [" ".join(str(p + 1) for p in each) for each in prerequisites]
+    document = item(checklist=steps(*needs))
+    drawn = nx.DiGraph((p, step) for step, each in enumerate(prerequisites) for p in each)
+    drawn.add_nodes_from(range(len(prerequisites)))
+    last = len(prerequisites) - 1
+    for key, broken in graph.breakages(document).items():
+        below = nx.descendants(drawn, int(key[1:]) - 1)
+        assert broken.descendants == tuple(f"c{step + 1}" for step in sorted(below))
+        assert broken.answer is (last in below or key == f"c{last + 1}")
+
+
+def test_without_cycles_leaves_out_the_edges_that_close_them() -> None:
+    # c1 needs c3, c3 needs c2, c2 needs c1; c4 needs itself and c1. The walk from c1 meets c1 again in c2.
+    document = item(checklist=steps("3", "1", "2", "4 1"))
+    drawable, circles = graph.without_cycles(document)
+    assert [s.prerequisites for s in drawable.checklist] == [("c3",), (), ("c2",), ("c1",)]
+    assert circles == ["c1", "c3", "c2", "c4"]
+    assert graph.without_cycles(item(checklist=steps("", "1"))) == (item(checklist=steps("", "1")), [])
+
+
 @pytest.mark.parametrize(
     ("url", "kind", "expected"),
     [
