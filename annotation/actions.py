@@ -1,11 +1,11 @@
 """Every write to an item: one function, one transaction, one event. It locks, asks, checks, writes, records.
 
-Benchmarks are written in `benchmark_actions`, files imported in `importing`. Raises NotAllowed (403), SectionConflict
-(409) and Invalid (422) with nothing written.
+Benchmarks are written in `benchmark_actions`, comments in `comment_actions`, files imported in `importing`. Raises
+NotAllowed (403), SectionConflict (409) and Invalid (422) with nothing written.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -17,21 +17,33 @@ from django.utils.translation import gettext as _
 
 from lhdr_site.shared.errors import Conflict, Invalid
 
-from . import graph, images, index, tasks
-from .benchmarks import may_act_as
-from .document import Document, DocumentError, Link, dangling_links, elements, empty_document, read_document, unlink
+from . import graph, index, tasks
+from .candidates import Strike, read_strikes, strike_steps
+from .document import (
+    PICTURES,
+    Document,
+    DocumentError,
+    Link,
+    dangling_links,
+    elements,
+    empty_document,
+    read_document,
+    unlink,
+)
 from .models import (
     Benchmark,
-    Comment,
     Dismissal,
     Item,
     ItemEvent,
+    ItemWriter,
     Membership,
+    Preferences,
     Revision,
     SaveKey,
+    StruckStep,
 )
-from .permissions import may_change_coeditors, may_comment, may_create_item, may_edit_item
-from .states import Role, State
+from .permissions import may_change_coeditors, may_create_item, may_edit_item
+from .states import EDITABLE_BY_AUTHORS, State
 
 _STORED_FILE = re.compile(r"images/[0-9a-f]{64}\.[a-z0-9]{1,5}")
 
@@ -46,11 +58,15 @@ class SectionConflict(Conflict):
 
 
 @transaction.atomic
-def create_item(benchmark: Benchmark, *, actor: User, document: Document | None = None, message: str = "") -> Item:
-    """A new draft of one's own, empty or with a given document."""
+def create_item(
+    benchmark: Benchmark, *, actor: User, document: Document | None = None, message: str = "", category: str = ""
+) -> Item:
+    """A new draft of one's own, empty (perhaps of a category) or with a given document."""
     may_create_item(actor, benchmark).require()
     if document is None:
-        document = replace(empty_document(str(uuid4()), benchmark.language), canary=benchmark.canary)
+        document = replace(
+            empty_document(str(uuid4()), benchmark.language), canary=benchmark.canary, category=category or None
+        )
     refuse_broken(document)
     return insert_items(benchmark, [document], author=actor, kind=Revision.Kind.CREATE, message=message)[0]
 
@@ -86,7 +102,8 @@ def insert_items(
         ),
         batch_size=500,
     )
-    index.create_rows([index.index_rows(item, d) for item, d in zip(items, derived, strict=True)])
+    ItemWriter.objects.bulk_create((ItemWriter(item=item, user=author) for item in items), batch_size=1000)
+    index.create_rows(list(zip(items, derived, strict=True)))
     name = "item.imported" if kind == Revision.Kind.IMPORT else "item.created"
     ItemEvent.objects.bulk_create(
         (ItemEvent(benchmark=benchmark, item=item, actor=author, kind=name, data={"revision": 1}) for item in items),
@@ -107,29 +124,35 @@ def save_section(
     message: str = "",
     unlink_removed: str = "",
     save_key: str = "",
+    struck: Sequence[Mapping[str, Any]] = (),
 ) -> Item:
     """Replace one section and record a revision; returns the fresh item (as it was, when nothing changed).
 
     unlink_removed: "" refuses to remove what others refer to; "lose" drops such links; "inherit" also gives the
     dependents of a removed step its prerequisites.
     save_key: an idempotency key; a retry with the same key returns what the first one led to.
+    struck: steps to take out of the checklist, each {key, reason, merged_into, note}; `content` may still hold them.
+    Their dependents go on as `candidates.strike_steps` says, and a StruckStep is kept of each.
     Raises SectionConflict when the section is no longer the one with `base_hash`.
     """
     if unlink_removed not in ("", "lose", "inherit"):
         raise Invalid(_("unlink_removed must be “lose”, “inherit” or empty."), code="bad_unlink")
+    if struck and section != "checklist":
+        raise Invalid.at("struck", _("Only steps of the checklist can be struck."), code="bad_strike")
     if len(save_key) > 64:
         raise Invalid(_("The save key must have at most 64 characters."), code="bad_save_key")
-    item = _locked(item)
+    item = locked_item(item)
     may_edit_item(actor, item).require()
     if save_key and SaveKey.objects.filter(item=item, key=save_key).exists():
         return item
     current = read_document(item.document)
     try:
+        strikes = read_strikes(struck)
         changed = current.with_section(section, content)
     except DocumentError as error:
-        raise _invalid(error) from error
+        raise invalid_document(error) from error
     if item.section_hashes.get(section) != base_hash:
-        if changed.section_hashes[section] == item.section_hashes[section]:
+        if changed.section_hashes[section] == item.section_hashes[section] and not strikes:
             return item  # both wrote the same
         raise SectionConflict(
             _("Somebody changed this section since you opened it. Compare, then keep yours, take theirs, or merge."),
@@ -138,12 +161,23 @@ def save_section(
             theirs=current.section(section),
             yours=changed.section(section),
         )
+    rows: list[StruckStep] = []
+    if strikes:
+        changed, rows = _strike(current, changed, strikes)
     if unlink_removed:
-        changed = _unlink_removed(current, changed, inherit=unlink_removed == "inherit")
+        changed = drop_lost_links(current, changed, inherit=unlink_removed == "inherit")
     refuse_broken(changed, before=current)
-    if changed.hash == item.document_hash:
+    if changed.hash == item.document_hash and not rows:
         return item
-    write_document(item, changed, actor=actor, kind=Revision.Kind.EDIT, section=section, message=message)
+    data = {"struck": [row.key for row in rows]} if rows else {}
+    if changed.hash == item.document_hash:  # struck before they were ever saved
+        record_event(item, actor, "step.struck", **data)
+    else:
+        kind = Revision.Kind.EDIT
+        write_document(item, changed, actor=actor, kind=kind, section=section, message=message, data=data)
+    for row in rows:
+        row.item, row.by, row.revision_number = item, actor, item.revision_number
+    StruckStep.objects.bulk_create(rows)
     if save_key:
         SaveKey.objects.create(item=item, key=save_key, revision_number=item.revision_number)
     return item
@@ -152,7 +186,7 @@ def save_section(
 @transaction.atomic
 def restore_revision(item: Item, number: int, base_hash: str, *, actor: User) -> Item:
     """Make an earlier revision's document the present one, as a new revision."""
-    item = _locked(item)
+    item = locked_item(item)
     may_edit_item(actor, item).require()
     if item.document_hash != base_hash:
         raise Conflict(_("The item changed since you opened its history. Look at the newest revision first."))
@@ -169,14 +203,24 @@ def restore_revision(item: Item, number: int, base_hash: str, *, actor: User) ->
 
 
 def write_document(
-    item: Item, document: Document, *, actor: User, kind: str, section: str = "", message: str = ""
+    item: Item,
+    document: Document,
+    *,
+    actor: User,
+    kind: str,
+    section: str = "",
+    message: str = "",
+    data: Mapping[str, Any] | None = None,
 ) -> Revision:
-    """Document, derived columns, index rows, revision and event of a locked row, in the caller's transaction."""
+    """Document, derived columns, index rows, revision and event of a locked row, in the caller's transaction.
+
+    data: what the event says besides. A struck step whose key is in the checklist again counts as taken back.
+    """
     derived = index.derive(document)
     changed = [name for name, digest in document.section_hashes.items() if item.section_hashes.get(name) != digest]
-    index.apply(item, derived)
+    columns = index.apply(item, derived)
     item.revision_number += 1
-    item.save(update_fields=[*derived.columns, "revision_number", "updated"])
+    item.save(update_fields=[*columns, "revision_number", "updated"])
     index.write_rows(item, derived, changed)
     revision = Revision.objects.create(
         item=item,
@@ -188,10 +232,12 @@ def write_document(
         document_hash=item.document_hash,
         document=item.document,
     )
-    data = {"revision": revision.number, "section": section}
-    ItemEvent.objects.create(
-        benchmark_id=item.benchmark_id, item=item, actor=actor, kind=f"item.{_PAST[kind]}", data=data
-    )
+    if item.state in EDITABLE_BY_AUTHORS:
+        ItemWriter.objects.bulk_create([ItemWriter(item=item, user=actor)], ignore_conflicts=True)
+    if "checklist" in changed:
+        back = item.struck_steps.filter(restored=None, key__in=list(document.step_positions))
+        back.update(restored=revision.created)
+    record_event(item, actor, f"item.{_PAST[kind]}", **{"section": section, **(data or {})})
     tasks.check_later([item.pk])
     return revision
 
@@ -204,28 +250,47 @@ _PAST: dict[str, str] = {
 }
 
 
-def _locked(item: Item) -> Item:
+def locked_item(item: Item) -> Item:
+    """The row as it is now, locked until the caller's transaction ends."""
     return Item.objects.select_for_update(of=("self",)).select_related("benchmark", "author").get(pk=item.pk)
 
 
-def _invalid(error: DocumentError) -> Invalid:
+def record_event(item: Item, actor: User | None, kind: str, /, **data: Any) -> None:
+    """Of the item at its present revision; without an actor, the system's."""
+    data = {"revision": item.revision_number, **data}
+    ItemEvent.objects.create(benchmark_id=item.benchmark_id, item=item, actor=actor, kind=kind, data=data)
+
+
+def invalid_document(error: DocumentError) -> Invalid:
     return Invalid(str(error), problems=[{"path": p.path, "message": p.message} for p in error.problems])
 
 
-_LISTS = ("nodes", "relations", "checklist", "sources", "images")
+def _strike(before: Document, after: Document, strikes: Sequence[Strike]) -> tuple[Document, list[StruckStep]]:
+    """`after` without the struck steps, and a row of each that still needs its item, person and revision."""
+    gone = {strike.key for strike in strikes} - set(after.step_positions)
+    whole = replace(after, checklist=(*after.checklist, *(step for step in before.checklist if step.key in gone)))
+    try:
+        changed = strike_steps(whole, strikes)
+    except DocumentError as error:
+        raise invalid_document(error) from error
+    steps = {step["key"]: step for step in whole.section("checklist")["checklist"]}
+    return changed, [
+        StruckStep(key=s.key, step=steps[s.key], reason=s.reason, merged_into=s.merged_into, note=s.note)
+        for s in strikes
+    ]
 
 
-def _unlink_removed(before: Document, after: Document, *, inherit: bool) -> Document:
+def drop_lost_links(before: Document, after: Document, *, inherit: bool) -> Document:
     """`after` without links to what it removed from `before`."""
-    kept = {name: {element.key for element in getattr(after, name)} for name in _LISTS}
-    removed = {name: [e for e in getattr(before, name) if e.key not in kept[name]] for name in _LISTS}
-    targets = {element.key for elements in removed.values() for element in elements}
+    kept = {element.key for _list, element in elements(after)}
+    targets = {element.key for _list, element in elements(before)} - kept
     if not targets:
         return after
     # The removed steps stand in again while links are dropped, so that their prerequisites can be inherited.
-    whole = replace(after, checklist=(*after.checklist, *removed["checklist"]))
+    steps = (step for step in before.checklist if step.key in targets)
+    whole = replace(after, checklist=(*after.checklist, *steps))
     cleaned = unlink(whole, targets, inherit_prerequisites=inherit)
-    lost = targets | (kept["relations"] - {r.key for r in cleaned.relations})
+    lost = targets | ({r.key for r in after.relations} - {r.key for r in cleaned.relations})
     cleaned = unlink(cleaned, lost - targets) if lost != targets else cleaned
     return replace(cleaned, checklist=tuple(step for step in cleaned.checklist if step.key not in targets))
 
@@ -234,7 +299,7 @@ def refuse_broken(document: Document, before: Document | None = None) -> None:
     """Raises Invalid for links that dangle and for cycles, each spelled out; `before` tells what was removed."""
     dangling = dangling_links(document)
     if dangling:
-        there = {e.key for name in _LISTS for e in getattr(before, name)} if before else set()
+        there = {element.key for _list, element in elements(before)} if before else set()
         removed = sorted({link.target for link in dangling if link.target in there})
         problems = [{"path": link.path, "message": _link_message(link)} for link in dangling]
         if removed:
@@ -268,6 +333,7 @@ def _link_message(link: Link) -> str:
         "checklist": _("step"),
         "sources": _("source"),
         "images": _("image"),
+        PICTURES: _("image or region"),
     }
     return _("%(referrer)s refers to the %(kind)s %(target)s, which does not exist.") % {
         "referrer": link.referrer,
@@ -281,14 +347,17 @@ def _link_message(link: Link) -> str:
 
 def move_state(item: Item, to: State) -> None:
     """Set the state of a row that the caller locked, after it wrote the Transition."""
-    item.state = to.value
-    item.save(update_fields=["state", "updated"])
+    item.state, item.moved = to.value, timezone.now()
+    item.save(update_fields=["state", "moved", "updated"])
 
 
 def record_gates(item: Item, gates: Mapping[str, Any]) -> None:
     """Set the gate summary of a row that the caller locked."""
     item.gates = dict(gates)
-    item.save(update_fields=["gates", "updated"])
+    counts = index.gate_columns(item)
+    for name, count in counts.items():
+        setattr(item, name, count)
+    item.save(update_fields=["gates", *counts, "updated"])
 
 
 # --- around an item -----------------------------------------------------------------------------------------------
@@ -297,72 +366,23 @@ def record_gates(item: Item, gates: Mapping[str, Any]) -> None:
 @transaction.atomic
 def set_coeditors(item: Item, users: Sequence[User], *, actor: User) -> None:
     """Replace the co-editors; all must be members, and the author is none."""
-    item = _locked(item)
+    item = locked_item(item)
     may_change_coeditors(actor, item).require()
     members = set(Membership.objects.filter(benchmark=item.benchmark).values_list("user_id", flat=True))
     if strangers := [u.get_username() for u in users if u.pk not in members]:
         raise Invalid(_("Not members of this benchmark: %(names)s.") % {"names": ", ".join(strangers)})
+    if item.auditor_id in {u.pk for u in users} and not item.benchmark.is_sandbox:
+        text = _("%(name)s is to audit this item and cannot co-edit it; choose another auditor first.")
+        raise Invalid(text % {"name": item.auditor.get_username()}, code="auditor")  # type: ignore[union-attr]
     item.coeditors.set([u for u in users if u.pk != item.author_id])
     names = [u.get_username() for u in users]
-    ItemEvent.objects.create(
-        benchmark_id=item.benchmark_id, item=item, actor=actor, kind="item.shared", data={"coeditors": names}
-    )
-
-
-def _with_comment_counts(item: Item, write: Callable[[], None]) -> None:
-    write()
-    open_ones = item.comments.filter(resolved=None, parent=None)
-    item.open_comments = open_ones.count()
-    item.blocking_comments = open_ones.filter(blocking=True).count()
-    item.save(update_fields=["open_comments", "blocking_comments"])
-
-
-@transaction.atomic
-def add_comment(
-    item: Item, body: str, *, actor: User, anchor: str = "", blocking: bool = False, parent: Comment | None = None
-) -> Comment:
-    """A comment on the item, a section or an element; a reply when `parent` is given."""
-    item = _locked(item)
-    may_comment(actor, item).require()
-    if not body.strip():
-        raise Invalid(_("Write something first."), code="empty_comment")
-    if parent is not None and parent.item_id != item.pk:
-        raise Invalid(_("That comment belongs to another item."), code="wrong_item")
-    comment = Comment(
-        item=item,
-        parent=parent.parent or parent if parent else None,
-        anchor=parent.anchor if parent else anchor[:60],
-        body=body,
-        blocking=blocking and parent is None,
-        author=actor,
-    )
-    _with_comment_counts(item, comment.save)
-    data = {"comment": comment.pk, "anchor": comment.anchor, "blocking": comment.blocking}
-    ItemEvent.objects.create(benchmark_id=item.benchmark_id, item=item, actor=actor, kind="comment.added", data=data)
-    return comment
-
-
-@transaction.atomic
-def resolve_comment(comment: Comment, *, actor: User, resolved: bool = True) -> None:
-    """Resolve or reopen a thread. Who wrote it, auditors and above may; an author does not clear a blocker."""
-    item = _locked(comment.item)
-    may_comment(actor, item).require()
-    comment = Comment.objects.select_for_update().get(pk=comment.pk, parent=None)
-    if comment.blocking and comment.author_id != actor.pk:
-        may_act_as(actor, item.benchmark, Role.AUDITOR).require()
-    comment.resolved = timezone.now() if resolved else None
-    comment.resolved_by = actor if resolved else None
-    _with_comment_counts(item, comment.save)
-    kind = "comment.resolved" if resolved else "comment.reopened"
-    ItemEvent.objects.create(
-        benchmark_id=item.benchmark_id, item=item, actor=actor, kind=kind, data={"comment": comment.pk}
-    )
+    record_event(item, actor, "item.shared", coeditors=names)
 
 
 @transaction.atomic
 def dismiss_finding(item: Item, subject: str, fingerprint: str, reason: str, *, actor: User) -> None:
     """Set a warning aside with a reason; errors cannot be dismissed."""
-    item = _locked(item)
+    item = locked_item(item)
     may_edit_item(actor, item).require()
     if not reason.strip():
         raise Invalid(_("Say why this warning does not apply."), code="empty_reason")
@@ -374,42 +394,17 @@ def dismiss_finding(item: Item, subject: str, fingerprint: str, reason: str, *, 
     Dismissal.objects.update_or_create(
         item=item, subject=subject, defaults={"fingerprint": fingerprint, "reason": reason.strip(), "by": actor}
     )
-    ItemEvent.objects.create(
-        benchmark_id=item.benchmark_id,
-        item=item,
-        actor=actor,
-        kind="finding.dismissed",
-        data={"subject": subject, "reason": reason.strip()},
-    )
+    record_event(item, actor, "finding.dismissed", subject=subject, reason=reason.strip())
 
 
 @transaction.atomic
 def recall_dismissal(item: Item, subject: str, *, actor: User) -> None:
-    item = _locked(item)
+    item = locked_item(item)
     may_edit_item(actor, item).require()
     if Dismissal.objects.filter(item=item, subject=subject).delete()[0]:
-        ItemEvent.objects.create(
-            benchmark_id=item.benchmark_id, item=item, actor=actor, kind="finding.recalled", data={"subject": subject}
-        )
+        record_event(item, actor, "finding.recalled", subject=subject)
 
 
-@transaction.atomic
-def add_image(item: Item, data: bytes, name: str, *, actor: User, role: str = "evidence") -> Item:
-    """Store an uploaded picture and append it to the item's images. Appending conflicts with nobody."""
-    picture = images.prepare_upload(data, name)
-    item = _locked(item)
-    may_edit_item(actor, item).require()
-    stored = images.store(item.benchmark, picture)
-    document = read_document(item.document)
-    taken = {element.key for _list, element in elements(document)}
-    key = next(k for k in (f"i{n}" for n in range(1, len(taken) + 2)) if k not in taken)
-    section = document.section("images")["images"]
-    section.append({"key": key, "role": role, **images.document_fields(stored)})
-    try:
-        changed = document.with_section("images", {"images": section})
-    except DocumentError as error:
-        raise _invalid(error) from error
-    write_document(
-        item, changed, actor=actor, kind=Revision.Kind.EDIT, section="images", message=_("Added an image: %s") % key
-    )
-    return item
+def set_quiet_checks(quiet: bool, *, actor: User) -> None:
+    """Whether findings wait until the person asks for them, in drafts of theirs. No item changes, so no event."""
+    Preferences.objects.update_or_create(user=actor, defaults={"quiet_checks": quiet})

@@ -4,30 +4,30 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import User
 from django.db import IntegrityError
 from django.http import Http404, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, OpenApiTypes, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from lhdr_site.shared.api import LARGEST_PAGE, NOT_FOUND, REFUSED, error, person, whole_of
 from lhdr_site.shared.errors import Conflict, Invalid
-from lhdr_site.shared.numbers import read_whole
 
-from . import actions, listing, queries
+from . import actions, listing
 from .benchmarks import get_benchmark_for, get_item_for
+from .candidates import LONGEST_NOTE, REASONS
 from .document import SECTIONS, DocumentError, read_document
+from .finding_queries import current_findings
 from .forms.listing import FilterForm
+from .gates import HIDDEN, gate_statuses
+from .history_queries import revisions_of
 from .models import Item, Membership
 from .permissions import may_edit_item
 from .states import GateStatus, Role, State
-
-LARGEST_PAGE = 200
-
 
 # --- what is sent and received, for the schema ----------------------------------------------------------------------
 
@@ -45,7 +45,10 @@ class ItemRow(serializers.Serializer[Any]):
     number = serializers.IntegerField()
     id = serializers.CharField(help_text="The document's id.")
     state = serializers.ChoiceField(choices=[str(s) for s in State])
-    gates = serializers.DictField(child=serializers.ChoiceField(choices=[str(s) for s in GateStatus]))
+    gates = serializers.DictField(
+        child=serializers.ChoiceField(choices=[*(str(s) for s in GateStatus), HIDDEN]),
+        help_text="“hidden” while you audit the item blind.",
+    )
     question = serializers.CharField()
     category = serializers.CharField()
     template = serializers.CharField()
@@ -66,7 +69,8 @@ class ItemRow(serializers.Serializer[Any]):
 
 
 class ItemPage(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Items that match, on all pages.")
+    count = serializers.IntegerField(help_text="Items that match, on all pages; counting stops at a limit.")
+    count_more = serializers.BooleanField(help_text="Counting stopped there: more match.")
     next = serializers.CharField(allow_null=True, help_text="Address of the next page.")
     results = ItemRow(many=True)
 
@@ -77,12 +81,20 @@ class ItemOut(ItemRow):
     document = serializers.DictField(help_text="The whole item; see docs/formats.md.")
 
 
+class StrikeIn(serializers.Serializer[Any]):
+    key = serializers.CharField(help_text="Of the step to strike.")
+    reason = serializers.ChoiceField(choices=list(REASONS))
+    merged_into = serializers.CharField(required=False, help_text="Key of the step that says it too; for `merged`.")
+    note = serializers.CharField(required=False, max_length=LONGEST_NOTE)
+
+
 class SectionIn(serializers.Serializer[Any]):
     content = serializers.DictField(help_text="The fields of the section; those left out become empty.")
     base_hash = serializers.CharField(help_text="The section's hash when you read it.")
     message = serializers.CharField(required=False, default="", allow_blank=True, max_length=300)
     unlink_removed = serializers.ChoiceField(choices=["", "lose", "inherit"], required=False, default="")
     save_key = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
+    struck = StrikeIn(many=True, required=False, help_text="Steps to strike from the checklist, each with its reason.")
 
 
 class SectionOut(serializers.Serializer[Any]):
@@ -103,6 +115,19 @@ class RevisionOut(serializers.Serializer[Any]):
     created = serializers.DateTimeField()
 
 
+class StruckOut(serializers.Serializer[Any]):
+    id = serializers.IntegerField(source="pk")
+    key = serializers.CharField()
+    step = serializers.DictField(help_text="The step as it was.")
+    reason = serializers.ChoiceField(choices=list(REASONS))
+    merged_into = serializers.CharField(help_text="Key of the step that says it too, or empty.")
+    note = serializers.CharField()
+    by = serializers.CharField(source="by.username")
+    created = serializers.DateTimeField()
+    revision = serializers.IntegerField(source="revision_number", help_text="The first without it.")
+    restored = serializers.DateTimeField(allow_null=True, help_text="When it was taken back.")
+
+
 class ChecksOut(serializers.Serializer[Any]):
     document_hash = serializers.CharField()
     errors = serializers.IntegerField()  # type: ignore[assignment]
@@ -110,32 +135,18 @@ class ChecksOut(serializers.Serializer[Any]):
     findings = serializers.ListField(child=serializers.DictField())
 
 
-class Problem(serializers.Serializer[Any]):
-    path = serializers.CharField()
-    message = serializers.CharField()
-
-
-class ErrorOut(serializers.Serializer[Any]):
-    code = serializers.CharField(help_text="For programs.")
-    message = serializers.CharField(help_text="For people: what is wrong, and what to do.")
-    problems = Problem(many=True, required=False)
-
-
-def _error(text: str) -> OpenApiResponse:
-    return OpenApiResponse(ErrorOut, text)
-
-
-_NOT_FOUND = {404: _error("No such thing, or you are no member of the benchmark.")}
-_REFUSED = {403: _error("Not logged in, or not allowed; the message says why."), 422: _error("What is wrong, by path.")}
 _LIST_PARAMETERS = [
     OpenApiParameter("limit", int, description=f"Rows a page, at most {LARGEST_PAGE}; {listing.PAGE} without it."),
     OpenApiParameter("after", str, description="Cursor of the page; take it from `next`."),
-    OpenApiParameter("q", str, description="Words that must all occur, #number, or an id."),
+    OpenApiParameter(
+        "q", str, description='Words that must all occur, "phrases", -words that must not, #number, or an id.'
+    ),
     OpenApiParameter("state", str, many=True, enum=[str(s) for s in State]),
     OpenApiParameter("category", str, many=True),
     OpenApiParameter("template", str, enum=["linear", "multi_branch", "none"]),
     OpenApiParameter("tag", str, many=True, description="All of them."),
     OpenApiParameter("author", str, description="A user name."),
+    OpenApiParameter("auditor", str, description="A user name."),
     OpenApiParameter("gate", str, enum=["open", "failed", "stale"], description="At least one gate has this status."),
     OpenApiParameter("has_errors", bool, description="Only items whose checks found errors."),
     OpenApiParameter("days", int, description="Updated within so many days: 1, 3, 7, 30 or 90."),
@@ -153,7 +164,7 @@ def _row(item: Item, slug: str) -> dict[str, Any]:
         "number": item.number,
         "id": item.uid,
         "state": item.state,
-        "gates": listing.gates_shown(item),
+        "gates": gate_statuses(item),
         "question": item.question,
         "category": item.category,
         "template": item.template,
@@ -181,9 +192,14 @@ def _whole(item: Item, user: Any, slug: str) -> dict[str, Any]:
     }
 
 
-def _actor(request: Request) -> User:
-    assert isinstance(request.user, User)  # IsAuthenticated lets nobody else in
-    return request.user
+def section_json(item: Item, section: str) -> dict[str, Any]:
+    return {
+        "section": section,
+        "hash": item.section_hashes[section],
+        "content": {name: item.document[name] for name in SECTIONS[section]},
+        "revision": item.revision_number,
+        "document_hash": item.document_hash,
+    }
 
 
 def _object(data: Any) -> Mapping[str, Any]:
@@ -200,7 +216,7 @@ class BenchmarkList(APIView):
 
     @extend_schema(operation_id="list_benchmarks", responses=BenchmarkOut(many=True))
     def get(self, request: Request) -> Response:
-        rows = Membership.objects.filter(user=_actor(request)).select_related("benchmark").order_by("benchmark__name")
+        rows = Membership.objects.filter(user=person(request)).select_related("benchmark").order_by("benchmark__name")
         return Response(
             [
                 {
@@ -219,28 +235,30 @@ class BenchmarkList(APIView):
 class ItemList(APIView):
     """A benchmark's items, without their documents; and a new one from a document."""
 
-    @extend_schema(operation_id="list_items", parameters=_LIST_PARAMETERS, responses={200: ItemPage, **_NOT_FOUND})
+    @extend_schema(operation_id="list_items", parameters=_LIST_PARAMETERS, responses={200: ItemPage, **NOT_FOUND})
     def get(self, request: Request, slug: str) -> Response:
-        benchmark = get_benchmark_for(_actor(request), slug)
+        benchmark = get_benchmark_for(person(request), slug)
         form = FilterForm(request.query_params, benchmark, [])
         filters = form.filters()
         if form.errors:
             problems = [{"path": n, "message": str(e)} for n, errors in form.errors.items() for e in errors]
             raise Invalid.of(problems)
-        size = _limit(request.query_params.get("limit", ""))
-        page = listing.item_list(benchmark, filters, after=request.query_params.get("after", ""), size=size)
+        size = whole_of(request, "limit", listing.PAGE, least=1, largest=LARGEST_PAGE)
+        after = request.query_params.get("after", "")
+        page = listing.item_list(benchmark, filters, request.user, after=after, size=size)
         query = request.query_params.copy()
         query["after"] = page.after
         following = f"{reverse('api-items', args=[slug])}?{query.urlencode()}" if page.after else None
-        return Response({"count": page.total, "next": following, "results": [_row(i, slug) for i in page.items]})
+        rows = [_row(item, slug) for item in page.items]
+        return Response({"count": int(page.total), "count_more": page.total.more, "next": following, "results": rows})
 
     @extend_schema(
         operation_id="create_item",
         request=OpenApiTypes.OBJECT,
-        responses={201: ItemOut, **_REFUSED, **_NOT_FOUND, 409: _error("The id is taken.")},
+        responses={201: ItemOut, **REFUSED, **NOT_FOUND, 409: error("The id is taken.")},
     )
     def post(self, request: Request, slug: str) -> Response:
-        benchmark = get_benchmark_for(_actor(request), slug)
+        benchmark = get_benchmark_for(person(request), slug)
         data = {"language": benchmark.language, "canary": benchmark.canary, **_object(request.data)}
         if not data.get("id"):
             data["id"] = str(uuid4())
@@ -250,30 +268,21 @@ class ItemList(APIView):
             problems = [{"path": p.path, "message": p.message} for p in error.problems]
             raise Invalid(str(error), problems=problems) from error
         try:
-            item = actions.create_item(benchmark, actor=_actor(request), document=document)
+            item = actions.create_item(benchmark, actor=person(request), document=document)
         except IntegrityError as error:  # the only thing that can clash is the id
             text = _("An item with this id exists already; leave the id out, or change it.")
             raise Conflict(text, code="id_taken") from error
-        item = get_item_for(_actor(request), slug, item.number)
+        item = get_item_for(person(request), slug, item.number)
         url = reverse("api-item", args=[slug, item.number])
         return Response(_whole(item, request.user, slug), status=201, headers={"Location": url})
-
-
-def _limit(text: str) -> int:
-    if not text:
-        return listing.PAGE
-    if 1 <= (limit := read_whole(text) or 0) <= LARGEST_PAGE:
-        return limit
-    message = _("must be a whole number from 1 to %(most)d") % {"most": LARGEST_PAGE}
-    raise Invalid(f"limit {message}", problems=[{"path": "limit", "message": message}])
 
 
 class ItemDetail(APIView):
     """One item with its document and the hashes that a save starts from."""
 
-    @extend_schema(operation_id="read_item", responses={200: ItemOut, **_NOT_FOUND})
+    @extend_schema(operation_id="read_item", responses={200: ItemOut, **NOT_FOUND})
     def get(self, request: Request, slug: str, number: int) -> Response:
-        return Response(_whole(get_item_for(_actor(request), slug, number), request.user, slug))
+        return Response(_whole(get_item_for(person(request), slug, number), request.user, slug))
 
 
 class SectionDetail(APIView):
@@ -285,13 +294,13 @@ class SectionDetail(APIView):
         request=SectionIn,
         responses={
             200: SectionOut,
-            **_REFUSED,
-            **_NOT_FOUND,
-            409: _error("Somebody changed it meanwhile: `theirs`, `yours`, and the `hash` to start from next."),
+            **REFUSED,
+            **NOT_FOUND,
+            409: error("Somebody changed it meanwhile: `theirs`, `yours`, and the `hash` to start from next."),
         },
     )
     def put(self, request: Request, slug: str, number: int, section: str) -> Response:
-        item = get_item_for(_actor(request), slug, number)
+        item = get_item_for(person(request), slug, number)
         if section not in SECTIONS:
             raise Http404
         body = SectionIn(data=_object(request.data))
@@ -300,24 +309,16 @@ class SectionDetail(APIView):
         # The document reads the content as it was sent; the serializer's copy is not exactly that.
         content, base_hash = _object(request.data)["content"], data.pop("base_hash")
         data.pop("content")
-        item = actions.save_section(item, section, content, base_hash, actor=_actor(request), **data)
-        return Response(
-            {
-                "section": section,
-                "hash": item.section_hashes[section],
-                "content": {name: item.document[name] for name in SECTIONS[section]},
-                "revision": item.revision_number,
-                "document_hash": item.document_hash,
-            }
-        )
+        item = actions.save_section(item, section, content, base_hash, actor=person(request), **data)
+        return Response(section_json(item, section))
 
 
 class RevisionList(APIView):
     """An item's revisions, newest first, without their documents."""
 
-    @extend_schema(operation_id="list_revisions", responses={200: RevisionOut(many=True), **_NOT_FOUND})
+    @extend_schema(operation_id="list_revisions", responses={200: RevisionOut(many=True), **NOT_FOUND})
     def get(self, request: Request, slug: str, number: int) -> Response:
-        item = get_item_for(_actor(request), slug, number)
+        item = get_item_for(person(request), slug, number)
         return Response(
             [
                 {
@@ -329,7 +330,7 @@ class RevisionList(APIView):
                     "document_hash": r.document_hash,
                     "created": r.created,
                 }
-                for r in queries.revisions_of(item)
+                for r in revisions_of(item)
             ]
         )
 
@@ -337,10 +338,10 @@ class RevisionList(APIView):
 class CheckList(APIView):
     """What the checks find in the present document."""
 
-    @extend_schema(operation_id="list_findings", responses={200: ChecksOut, **_NOT_FOUND})
+    @extend_schema(operation_id="list_findings", responses={200: ChecksOut, **NOT_FOUND})
     def get(self, request: Request, slug: str, number: int) -> Response:
-        item = get_item_for(_actor(request), slug, number)
-        found = queries.current_findings(item)
+        item = get_item_for(person(request), slug, number)
+        found = current_findings(item)
         standing = [f for f in found if not f.dismissed]
         return Response(
             {

@@ -13,15 +13,17 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from lhdr_site.endpoints.models import Endpoint
-from lhdr_site.shared.errors import Invalid, NotAllowed
+from lhdr_site.shared.errors import Conflict, Invalid, NotAllowed
 from lhdr_site.shared.validation import validate
 
-from .models import Benchmark, Category, ItemEvent, Membership, OperationTag, Preset
+from .document import TEMPLATES
+from .models import Benchmark, Category, GuidelineVersion, ItemEvent, Membership, OperationTag, Preset
 from .permissions import may_administer
 from .states import Role
 
 DEFAULT_CATEGORIES = ["media", "people", "organizations", "geography", "society", "academia", "technology", "sports"]
 DEFAULT_TAGS = ["constraint", "symbolic", "temporal", "numerical"]
+LONGEST_GUIDELINE = 200_000  # characters
 LabelModel = type[Category] | type[OperationTag]
 _KINDS: dict[LabelModel, str] = {Category: "category", OperationTag: "operation_tag"}
 
@@ -61,6 +63,8 @@ def change_benchmark(benchmark: Benchmark, changes: Mapping[str, Any], *, actor:
         setattr(benchmark, field, value)
     validate(benchmark)
     benchmark.save(update_fields=list(changes))
+    if "guideline" in changes and old["guideline"] != benchmark.guideline:
+        _add_version(benchmark, old["guideline"], actor, "")
     changed = {f: [str(old[f]), str(v)] for f, v in changes.items() if old[f] != v}
     if changed:
         _benchmark_event(benchmark, actor, "benchmark.changed", changed=changed)
@@ -130,6 +134,72 @@ def change_label(label: Category | OperationTag, name: str, target: int | None, 
         label.save(update_fields=["name", "target"])
         kind = f"{_KINDS[type(label)]}.changed"
         _benchmark_event(label.benchmark, actor, kind, slug=label.slug, old=old, new=[label.name, label.target])
+
+
+@transaction.atomic
+def save_guideline(benchmark: Benchmark, text: str, base: int, *, actor: User, message: str = "") -> Benchmark:
+    """A new version of the guideline. `base`: the number of the version it started from, 0 for none.
+
+    Raises Conflict when somebody saved another version since.
+    """
+    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    may_administer(actor, benchmark).require()
+    text = text.replace("\r\n", "\n")
+    if len(text) > LONGEST_GUIDELINE:
+        words = _("A guideline has at most %(most)d characters; this one has %(n)d.")
+        raise Invalid.at("text", words % {"most": LONGEST_GUIDELINE, "n": len(text)}, code="long_guideline")
+    if len(message) > 300:
+        raise Invalid.at("message", _("Say what changed in at most 300 characters."), code="long_message")
+    if text == benchmark.guideline:
+        return benchmark
+    newest = benchmark.guideline_versions.first()
+    if (newest.number if newest else 0) != base:
+        raise Conflict(_("Somebody saved another version since you opened this one. Compare, then save yours again."))
+    old, benchmark.guideline = benchmark.guideline, text
+    benchmark.save(update_fields=["guideline"])
+    version = _add_version(benchmark, old, actor, message)
+    _benchmark_event(benchmark, actor, "guideline.saved", number=version.number, message=version.message)
+    return benchmark
+
+
+def _add_version(benchmark: Benchmark, old: str, actor: User, message: str) -> GuidelineVersion:
+    """The guideline as it is now as a version; one that was never kept as such becomes the first."""
+    newest = benchmark.guideline_versions.first()
+    number = newest.number if newest else 0
+    if newest is None and old:
+        number = 1
+        GuidelineVersion.objects.create(
+            benchmark=benchmark, number=1, text=old, author=actor, message=_("As it was before versions were kept")
+        )
+    return GuidelineVersion.objects.create(
+        benchmark=benchmark, number=number + 1, text=benchmark.guideline, author=actor, message=message.strip()
+    )
+
+
+@transaction.atomic
+def set_targets(benchmark: Benchmark, targets: Mapping[tuple[str, str], int | None], *, actor: User) -> None:
+    """Targets by (group, slug): group is category, template or tag. What is not named stays."""
+    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    may_administer(actor, benchmark).require()
+    changed: dict[str, list[int | None]] = {}
+    groups: dict[str, LabelModel] = {"category": Category, "tag": OperationTag}
+    for group, model in groups.items():
+        for label in model._default_manager.filter(benchmark=benchmark):
+            wanted = targets.get((group, label.slug), label.target)
+            if wanted != label.target:
+                changed[f"{group} {label.slug}"] = [label.target, wanted]
+                label.target = wanted
+                label.save(update_fields=["target"])
+    wanted_templates = dict(benchmark.template_targets)
+    for template in TEMPLATES:
+        wanted = targets.get(("template", template), wanted_templates.get(template))
+        if wanted != wanted_templates.get(template):
+            changed[f"template {template}"] = [wanted_templates.get(template), wanted]
+            wanted_templates[template] = wanted
+    if changed:
+        benchmark.template_targets = {name: n for name, n in wanted_templates.items() if n is not None}
+        benchmark.save(update_fields=["template_targets"])
+        _benchmark_event(benchmark, actor, "benchmark.targeted", changed=changed)
 
 
 @transaction.atomic

@@ -1,5 +1,6 @@
 """Benchmarks and roles: the face of this app for the others."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import QuerySet
@@ -7,6 +8,7 @@ from django.http import Http404
 
 from lhdr_site.shared.results import Allowed, Answer, Denied
 
+from .gates import judged_blind
 from .models import Benchmark, Item, Membership, StoredImage
 from .states import Role
 
@@ -15,13 +17,26 @@ __all__ = [
     "Item",
     "Membership",
     "Role",
+    "TakenDown",
     "get_benchmark_for",
     "get_item_for",
     "image_bytes",
     "may_act_as",
     "my_benchmarks",
     "role_of",
+    "taken_down",
 ]
+
+
+class TakenDown(LookupError):
+    """An image whose bytes were taken away for good; says why."""
+
+
+def taken_down(benchmark_pk: int, hashes: Collection[str]) -> dict[str, str]:
+    """SHA-256 -> the reason, of those of the hashes that were taken down."""
+    rows = StoredImage.objects.filter(benchmark_id=benchmark_pk).exclude(tombstone="")
+    return {sha256: reason for sha256, reason in rows.values_list("sha256", "tombstone") if sha256 in hashes}
+
 
 ROLE_NAMES = {
     Role.ANNOTATOR: "an annotator",
@@ -43,11 +58,12 @@ def get_benchmark_for(user: Any, slug: str) -> Benchmark:
     return benchmark
 
 
-def get_item_for(user: Any, slug: str, number: int, *, for_update: bool = False) -> Item:
+def get_item_for(user: Any, slug: str, number: int, *, with_document: bool = True) -> Item:
     """The item with its benchmark, for a member. Raises Http404 for everybody else."""
-    items = Item.objects.select_related("benchmark", "author")
-    if for_update:
-        items = items.select_for_update(of=("self",))
+    items = Item.objects.select_related("benchmark", "author", "auditor", "seed")
+    items = items.annotate(**judged_blind(user))
+    if not with_document:
+        items = items.defer("document", "findings")
     item = items.filter(benchmark__slug=slug, benchmark__memberships__user=user, number=number).first()
     if item is None:
         raise Http404
@@ -73,10 +89,12 @@ def may_act_as(user: Any, benchmark: Benchmark, needed: Role) -> Answer:
 
 
 def image_bytes(benchmark_pk: int, sha256: str) -> bytes:
-    """The bytes of a stored image, as stored. Raises LookupError when there is none."""
-    image = StoredImage.objects.filter(benchmark_id=benchmark_pk, sha256=sha256).only("file").first()
+    """The bytes of a stored image, as stored. Raises LookupError when there is none, TakenDown when it was redacted."""
+    image = StoredImage.objects.filter(benchmark_id=benchmark_pk, sha256=sha256).only("file", "tombstone").first()
     if image is None:
         raise LookupError(f"no image {sha256[:12]}… is stored")
+    if image.tombstone:
+        raise TakenDown(f"image {sha256[:12]}… was taken down: {image.tombstone}")
     try:
         with image.file.open("rb") as file:
             return file.read()

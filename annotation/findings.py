@@ -1,6 +1,6 @@
 """From a document to its findings as stored and as shown. Reads only; the checks themselves are pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -20,17 +20,17 @@ def thresholds_of(benchmark: Benchmark) -> Thresholds:
     )
 
 
-def find(document: Document, benchmark: Benchmark, item_pk: int = 0) -> list[Finding]:
-    """Run every check on a document of a benchmark."""
+def find(document: Document, benchmark: Benchmark, twins: Iterable[tuple[int, int]] = ()) -> list[Finding]:
+    """Run every check on a document of a benchmark. twins: as items hold them."""
     digests = [image.sha256 for image in document.images if image.sha256]
-    stored = StoredImage.objects.filter(benchmark=benchmark, sha256__in=digests).values_list("sha256", flat=True)
-    others = Item.objects.filter(benchmark=benchmark).exclude(pk=item_pk).exclude(question="")
+    images = StoredImage.objects.filter(benchmark=benchmark, sha256__in=digests, tombstone="")
+    stored = images.values_list("sha256", flat=True)
     context = CheckContext(
         document=document,
         thresholds=thresholds_of(benchmark),
         preset=benchmark.preset,
         stored_images=frozenset(stored),
-        other_questions=[(f"#{number}", text) for number, text in others.values_list("number", "question").iterator()],
+        twins=[(f"#{number}", percent) for number, percent in twins],
         categories=frozenset(benchmark.categories.values_list("slug", flat=True)),
         operation_tags=frozenset(benchmark.operation_tags.values_list("slug", flat=True)),
     )
@@ -45,6 +45,18 @@ def finding_json(finding: Finding, document: Document) -> dict[str, Any]:
         "subject": finding.subject,
         "fingerprint": finding.fingerprint(document),
     }
+
+
+def aged(findings: list[dict[str, Any]], item: Item) -> tuple[list[dict[str, Any]], int]:
+    """New findings of an item, each with the revision it showed in first; and how many errors and warnings the present
+    revision took away. What the first check finds was there from the first revision.
+    """
+    first = {f["subject"]: f.get("since", 1) for f in item.findings}
+    default = item.revision_number if item.checked_revision else 1
+    dated = [f | {"since": first.get(f["subject"], default)} for f in findings]
+    there = {f["subject"] for f in findings}
+    gone = sum(f["level"] in ("error", "warning") and f["subject"] not in there for f in item.findings)
+    return dated, gone + (item.mended if item.checked_revision == item.revision_number else 0)
 
 
 def message_of(finding: Mapping[str, Any]) -> str:

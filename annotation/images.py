@@ -1,7 +1,7 @@
 """Pictures: verified, turned upright, stripped of metadata, re-encoded, with a thumbnail; stored once by content.
 
 One pipeline, so that page, thumbnail, export and request show the same upright pixels. Imports bring bytes whose hash
-is already named by a document: these are verified and kept as they are.
+is already named by a document: these are verified and kept as they are, and turned upright wherever they are shown.
 """
 
 import hashlib
@@ -12,16 +12,18 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.base import ContentFile
+from django.db import transaction
 from django.utils.translation import gettext as _
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
+from lhdr_site.shared import pictures
 from lhdr_site.shared.errors import Invalid
 
 from .models import Benchmark, StoredImage
 
-FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
 THUMBNAIL = (480, 360)
+BANDS = ("band0", "band1", "band2", "band3")
 
 # Our own check of the pixel count speaks first; Pillow's would raise before it.
 Image.MAX_IMAGE_PIXELS = None
@@ -36,6 +38,7 @@ class Picture:
     media_type: str
     width: int
     height: int
+    phash: str
 
     @property
     def sha256(self) -> str:
@@ -61,7 +64,7 @@ def _open(data: bytes, name: str) -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            picture = Image.open(io.BytesIO(data), formats=list(FORMATS))
+            picture = Image.open(io.BytesIO(data), formats=list(pictures.MEDIA_TYPES))
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
         raise _refuse(name, "image_unknown", _("This is not a PNG, JPEG, WebP or GIF picture.")) from error
     megapixels = picture.width * picture.height / 1_000_000
@@ -76,21 +79,11 @@ def _open(data: bytes, name: str) -> Image.Image:
     return picture
 
 
-def _encode(picture: Image.Image, media_type: str) -> bytes:
-    out = io.BytesIO()
-    if media_type == "image/jpeg":
-        picture.convert("RGB").save(out, "JPEG", quality=92, subsampling=0, optimize=True)
-    elif media_type == "image/webp":
-        picture.save(out, "WEBP", quality=92, method=4)
-    else:
-        picture.save(out, "PNG", optimize=True)
-    return out.getvalue()
-
-
-def _thumbnail(upright: Image.Image) -> bytes:
-    small = upright.convert("RGBA" if "A" in upright.getbands() or upright.mode == "P" else "RGB")
+def _finished(data: bytes, plain: Image.Image, media_type: str) -> Picture:
+    small = plain.copy()
     small.thumbnail(THUMBNAIL, Image.Resampling.LANCZOS)
-    return _encode(small, "image/webp")
+    thumbnail = pictures.encode(small, "image/webp")
+    return Picture(data, thumbnail, media_type, plain.width, plain.height, pictures.perceptual_hash(plain))
 
 
 def prepare_upload(data: bytes, name: str = "") -> Picture:
@@ -99,33 +92,34 @@ def prepare_upload(data: bytes, name: str = "") -> Picture:
     Raises Invalid with a message of its own for: empty, over the size limit, SVG, no picture, too many pixels, damaged.
     """
     opened = _open(data, name)
-    media_type = FORMATS[opened.format or "PNG"]
+    media_type = pictures.MEDIA_TYPES[opened.format or "PNG"]
     if media_type == "image/gif":
         media_type = "image/png"
-    upright = ImageOps.exif_transpose(opened)
-    if upright.mode not in ("RGB", "RGBA", "L", "P", "LA"):
-        upright = upright.convert("RGB")
-    plain = Image.new(upright.mode, upright.size)  # pixels only: no EXIF, no text chunks, no comments
-    if upright.mode == "P":
-        upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")
-        plain = Image.new(upright.mode, upright.size)
-    plain.paste(upright)
-    return Picture(_encode(plain, media_type), _thumbnail(plain), media_type, plain.width, plain.height)
+    plain = pictures.upright(opened)
+    encoded = pictures.encode(plain, media_type, lossless=pictures.is_lossless(data))
+    return _finished(encoded, plain, media_type)
 
 
 def verify_bytes(data: bytes, name: str = "") -> Picture:
-    """Imported bytes kept as they are, after the same verification as an upload."""
+    """Imported bytes kept as they are, after the same verification as an upload; the size is that of upright pixels."""
     opened = _open(data, name)
-    upright = ImageOps.exif_transpose(opened)
-    media_type = FORMATS[opened.format or "PNG"]
-    return Picture(data, _thumbnail(upright), media_type, opened.width, opened.height)
+    return _finished(data, pictures.upright(opened), pictures.MEDIA_TYPES[opened.format or "PNG"])
+
+
+def turn(data: bytes, turns: int) -> Picture:
+    """Stored bytes as a new picture, upright and then turned clockwise by quarter turns."""
+    media_type, turned = pictures.turned(data, turns)
+    return _finished(turned, pictures.upright(Image.open(io.BytesIO(turned))), media_type)
 
 
 def store(benchmark: Benchmark, picture: Picture) -> StoredImage:
-    """Keep the bytes once per benchmark. Inside the caller's permission."""
+    """Keep the bytes once per benchmark. Inside the caller's permission. Raises Invalid for ones taken down."""
     digest = picture.sha256
     found = StoredImage.objects.filter(benchmark=benchmark, sha256=digest).first()
     if found is not None:
+        if found.tombstone:
+            text = _("This picture was taken down and may not come back: %(reason)s")
+            raise Invalid(text % {"reason": found.tombstone}, code="image_taken_down")
         return found
     image = StoredImage(
         benchmark=benchmark,
@@ -134,6 +128,8 @@ def store(benchmark: Benchmark, picture: Picture) -> StoredImage:
         width=picture.width,
         height=picture.height,
         size=len(picture.data),
+        phash=picture.phash,
+        **_bands(picture.phash),
     )
     image.file.save(f"{digest}.{EXTENSIONS[picture.media_type]}", ContentFile(picture.data), save=False)
     image.thumbnail.save(f"{digest}.webp", ContentFile(picture.thumbnail), save=False)
@@ -141,10 +137,49 @@ def store(benchmark: Benchmark, picture: Picture) -> StoredImage:
         benchmark=benchmark,
         sha256=digest,
         defaults={
-            field: getattr(image, field) for field in ("media_type", "width", "height", "size", "file", "thumbnail")
+            field.name: getattr(image, field.name)
+            for field in StoredImage._meta.concrete_fields
+            if field.name not in ("id", "benchmark", "sha256", "created")
         },
     )
     return stored
+
+
+def _bands(phash: str) -> dict[str, int | None]:
+    return dict(zip(BANDS, pictures.bands(phash) if phash else (None,) * 4, strict=True))
+
+
+def bury(image: StoredImage, reason: str) -> None:
+    """Take the bytes and everything made of them away for good, and keep hash, size and the reason.
+
+    The files go once the transaction is committed: before, all of it could still be undone. Safe to run again, for
+    files that a storage did not let go. Inside the caller's permission.
+    """
+    image.tombstone, image.phash = reason, ""
+    bands = _bands("")
+    for name, band in bands.items():
+        setattr(image, name, band)
+    image.save(update_fields=["tombstone", "phash", *bands])
+
+    def remove() -> None:
+        for file in (image.file, image.thumbnail):
+            file.storage.delete(file.name or "")
+
+    transaction.on_commit(remove)
+
+
+def hash_stored(image: StoredImage) -> bool:
+    """Give a stored picture the perceptual hash it should have; says whether it had another one. Safe to run twice."""
+    try:
+        with image.file.open("rb") as file, Image.open(file) as opened:
+            phash = pictures.perceptual_hash(pictures.upright(opened))
+    except (OSError, ValueError):  # its file is missing or damaged: `lhdr verify` says so
+        return False
+    values = {"phash": phash, **_bands(phash)}
+    if all(getattr(image, name) == value for name, value in values.items()):
+        return False
+    StoredImage.objects.filter(pk=image.pk).update(**values)
+    return True
 
 
 def document_fields(image: StoredImage) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def import_file(
     outcome = Outcome(read.format, len(read.rows), benchmarks=read.benchmarks)
     outcome.problems = [str(problem) for problem in read.problems]
     outcome.warnings = [f"row {row.row_number}: {warning}" for row in read.rows for warning in row.warnings[:5]]
-    pictures = {} if outcome.problems else _pictures(benchmark, read, outcome.problems)
+    pictures = {} if outcome.problems else _pictures(benchmark, read, outcome)
     if outcome.problems:
         return outcome
     documents = [_with_new_id(r.document, benchmark) if new_ids else r.document for r in read.rows]
@@ -80,12 +80,17 @@ def import_file(
     return outcome
 
 
-def _pictures(benchmark: Benchmark, read: Import, problems: list[str]) -> dict[str, images.Picture]:
+def _pictures(benchmark: Benchmark, read: Import, outcome: Outcome) -> dict[str, images.Picture]:
     """The verified bytes of the rows' pictures, by hash; those in store already are left out."""
+    problems = outcome.problems
     pictures: dict[str, images.Picture] = {}
-    stored = set(StoredImage.objects.filter(benchmark=benchmark).values_list("sha256", flat=True))
+    stored = dict(StoredImage.objects.filter(benchmark=benchmark).values_list("sha256", "tombstone"))
     for row in read.rows:
         for local in row.images:
+            if reason := stored.get(local.sha256):
+                text = _("%(file)s was taken down here and stays away: %(reason)s")
+                said = text % {"file": local.name, "reason": reason}
+                outcome.warnings.append(f"row {row.row_number}, {local.key}: {said}")
             if local.sha256 in pictures or local.sha256 in stored:
                 continue
             try:

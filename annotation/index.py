@@ -4,10 +4,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import graph
-from .document import Document, canonical_hash
-from .folding import fold, normalize_url
-from .models import Item, ItemEntity, ItemSource, ItemTag
+from . import graph, search
+from .checks.text import fold as fold_for_comparison
+from .document import Document
+from .folding import fold
+from .models import Item, ItemEntity, ItemImage, ItemQuestion, ItemSource, ItemTag
+from .reuse import entity_form, source_digest
+from .states import GateStatus, gate_counts
+
+_SEARCHED = {"question", "graph", "checklist", "sources"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +21,23 @@ class Derived:
     tags: list[str]
     sources: list[tuple[str, str, str]]  # key, url, hash of the normalised URL
     entities: list[tuple[str, str]]  # key, folded entity
+    question: str  # folded for comparison
+    images: list[tuple[str, str]]  # key, sha256
+    tokens: search.Tokens
 
 
 def derive(document: Document) -> Derived:
     """Everything that stands beside a document in the database."""
     figures = graph.item_figures(document)
-    texts = [
-        document.question,
-        document.answer,
-        *document.answer_aliases,
-        *(text for node in document.nodes for text in (node.entity, *node.aliases)),
-        *(step.conclusion for step in document.checklist),
-        *(text for source in document.sources for text in (source.url, source.title, source.claim)),
-    ]
+    searched = {
+        "question": [document.question],
+        "entities": [
+            *(document.answer, *document.answer_aliases),
+            *(text for node in document.nodes for text in (node.entity, *node.aliases)),
+        ],
+        "steps": [step.conclusion for step in document.checklist],
+        "sources": [text for source in document.sources for text in (source.url, source.title, source.claim)],
+    }
     return Derived(
         columns={
             "document": document.to_json(),
@@ -45,38 +54,59 @@ def derive(document: Document) -> Derived:
             "nodes": figures.nodes,
             "sources": figures.sources,
             "images": figures.images,
-            "search_text": fold("\n".join(text for text in texts if text)),
         },
         tags=[tag[:200] for tag in document.operation_tags],
-        sources=[(s.key, s.url, canonical_hash(normalize_url(s.url))) for s in document.sources],
-        entities=[(node.key, fold(node.entity)[:200]) for node in document.nodes],
+        sources=[(s.key, s.url, source_digest(s.url)) for s in document.sources],
+        entities=[(node.key, entity_form(node.entity)) for node in document.nodes],
+        question=fold_for_comparison(document.question),
+        images=[(image.key, image.sha256) for image in document.images],
+        tokens=search.tokens_of({part: fold("\n".join(texts)) for part, texts in searched.items()}),
     )
 
 
-def apply(item: Item, derived: Derived) -> None:
-    """Set the derived columns; the caller saves."""
+def gate_columns(item: Item) -> dict[str, int]:
+    """How many gates are open, failed and stale: they follow from the recorded gates and the section hashes."""
+    counts = gate_counts(item.gates, item.section_hashes)
+    return {f"{status}_gates": counts[status] for status in (GateStatus.OPEN, GateStatus.FAILED, GateStatus.STALE)}
+
+
+def apply(item: Item, derived: Derived) -> list[str]:
+    """Set the derived columns and return their names; the caller saves."""
     for name, value in derived.columns.items():
         setattr(item, name, value)
+    gates = gate_columns(item)
+    for name, count in gates.items():
+        setattr(item, name, count)
+    return [*derived.columns, *gates]
 
 
-def index_rows(item: Item, derived: Derived) -> tuple[list[ItemTag], list[ItemSource], list[ItemEntity]]:
+Rows = tuple[list[ItemTag], list[ItemSource], list[ItemEntity], list[ItemImage], list[ItemQuestion]]
+
+
+def index_rows(item: Item, derived: Derived) -> Rows:
+    """Tags, sources, entities, images, and the question where there is one."""
+    folded = derived.question
+    question = ItemQuestion(item=item, benchmark_id=item.benchmark_id, folded=folded, length=len(folded))
     return (
         [ItemTag(item=item, slug=slug) for slug in dict.fromkeys(derived.tags)],
         [ItemSource(item=item, key=key, url=url, normalized=digest) for key, url, digest in derived.sources],
         [ItemEntity(item=item, key=key, folded=folded) for key, folded in derived.entities],
+        [ItemImage(item=item, key=key, sha256=sha256) for key, sha256 in derived.images],
+        [question] if folded else [],
     )
 
 
-def create_rows(groups: Sequence[tuple[list[ItemTag], list[ItemSource], list[ItemEntity]]]) -> None:
+def create_rows(items: Sequence[tuple[Item, Derived]]) -> None:
     """Insert the index rows of new items."""
-    ItemTag.objects.bulk_create((row for tags, _, _ in groups for row in tags), batch_size=2000)
-    ItemSource.objects.bulk_create((row for _, sources, _ in groups for row in sources), batch_size=2000)
-    ItemEntity.objects.bulk_create((row for _, _, entities in groups for row in entities), batch_size=2000)
+    groups = [index_rows(item, derived) for item, derived in items]
+    for place, model in enumerate((ItemTag, ItemSource, ItemEntity, ItemImage, ItemQuestion)):
+        model._default_manager.bulk_create((row for rows in groups for row in rows[place]), batch_size=2000)
+    search.write([(item.pk, item.benchmark_id, derived.tokens) for item, derived in items])
 
 
-def write_rows(item: Item, derived: Derived, sections: Collection[str] = ("metadata", "sources", "graph")) -> None:
+def write_rows(item: Item, derived: Derived, sections: Collection[str] = ("metadata", "images", *_SEARCHED)) -> None:
     """Replace the index rows of an item that come from these sections."""
-    tags, sources, entities = index_rows(item, derived)
+    tags, sources, entities, images, questions = index_rows(item, derived)
     if "metadata" in sections:
         ItemTag.objects.filter(item=item).delete()
         ItemTag.objects.bulk_create(tags)
@@ -86,3 +116,11 @@ def write_rows(item: Item, derived: Derived, sections: Collection[str] = ("metad
     if "graph" in sections:
         ItemEntity.objects.filter(item=item).delete()
         ItemEntity.objects.bulk_create(entities)
+    if "images" in sections:
+        ItemImage.objects.filter(item=item).delete()
+        ItemImage.objects.bulk_create(images)
+    if "question" in sections:
+        ItemQuestion.objects.filter(item=item).delete()
+        ItemQuestion.objects.bulk_create(questions)
+    if _SEARCHED.intersection(sections):
+        search.write([(item.pk, item.benchmark_id, derived.tokens)])

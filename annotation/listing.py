@@ -8,18 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.fields.json import KT
-from django.db.models.functions import Coalesce, TruncWeek
-from django.db.models.lookups import Exact
+from django.db import connection
+from django.db.models import Count as CountOf
+from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import TruncWeek
 from django.utils import timezone
+from django.utils.formats import number_format
 
 from lhdr_site.shared.numbers import read_whole
 
-from .folding import fold
-from .models import Benchmark, Comment, Item, ItemEvent, Membership
-from .states import GATE_SECTIONS, IN_AUDIT, Gate, GateStatus, State, gate_status
+from . import search
+from .gates import is_blind_to, judged_blind
+from .models import Benchmark, Draft, Item, ItemEntity, ItemEvent, ItemSource, ItemTag, Membership
+from .paging import Along, Positive, page_of
+from .reuse import entity_form, source_digest
+from .states import IN_AUDIT, GateStatus, State
+from .tokens import phrases
 
 PAGE = 50
 SHOWN = 8  # of each kind of work on a home page
@@ -33,13 +37,33 @@ SORTS = {
     "depth": ("depth", True),
     "comments": ("open_comments", True),
     "errors": ("errors", True),
+    "created": ("created", True),
+    "due": ("due", False),  # lists only what has a date
 }
+FOUND = 1_000  # up to so many items are gathered and then sorted; more are met soon on the way along the sorted index
+COUNTED = 10_000  # where counting stops
 COLUMNS = [
-    *["number", "uid", "question", "state", "gates", "section_hashes", "category", "template", "steps", "depth"],
-    *["sources", "images", "open_comments", "blocking_comments", "errors", "warnings", "checked_hash"],
-    *["document_hash", "revision_number", "updated", "benchmark_id"],
-    *["author__username", "author__first_name", "author__last_name"],
+    *["number", "uid", "question", "answer", "language", "state", "gates", "section_hashes", "category", "template"],
+    *["steps", "depth", "nodes", "sources", "images", "open_comments", "blocking_comments", "errors", "warnings"],
+    *["checked_hash", "document_hash", "revision_number", "created", "updated", "due", "is_golden", "benchmark_id"],
+    *[f"{who}__{name}" for who in ("author", "auditor") for name in ("username", "first_name", "last_name")],
 ]
+
+
+class Count(int):
+    """A number of items; `more`: counting stopped there."""
+
+    more = False
+
+    @classmethod
+    def up_to(cls, counted: int, limit: int) -> "Count":
+        count = cls(min(counted, limit))
+        count.more = counted > limit
+        return count
+
+    @property
+    def words(self) -> str:
+        return number_format(int(self), force_grouping=True) + ("+" if self.more else "")
 
 
 @dataclass(frozen=True)
@@ -52,9 +76,13 @@ class Filters:
     template: str = ""
     tag: Sequence[str] = ()
     author: str = ""  # a user name
+    auditor: str = ""
     gate: str = ""  # a gate status: at least one gate has it
     has_errors: bool = False
     days: int | None = None  # updated within so many days
+    due: str = ""  # overdue, or soon: overdue or within a week
+    source: str = ""  # a URL: items with a source of the same page
+    entity: str = ""  # items with a node of this name
     sort: str = "updated"
     ascending: bool = False
 
@@ -66,129 +94,134 @@ class Page:
     items: list[Item]
     before: str = ""
     after: str = ""
-    total: int = 0
+    total: Count = Count(0)
 
 
-def _text(path: str) -> Coalesce:
-    """A text inside a JSON column; "" where there is none."""
-    return Coalesce(KT(path), Value(""), output_field=TextField())
+def has_gate(status: str) -> Positive:
+    """Items with at least one gate of that status: open, failed or stale."""
+    return Positive(f"{GateStatus(status)}_gates")
 
 
-def _status_of_gate(gate: Gate) -> tuple[Q, Q]:
-    """Conditions under which a gate is judged, and judged but stale. `states.gate_status` in SQL; a test compares."""
-    judged = Q(**{f"gates__{gate}__status__in": [GateStatus.PASSED.value, GateStatus.FAILED.value]})
-    fresh = Q()
-    for section in GATE_SECTIONS[gate]:
-        fresh &= Q(Exact(_text(f"gates__{gate}__hashes__{section}"), _text(f"section_hashes__{section}")))
-    return judged, ~fresh
-
-
-def has_gate(status: str) -> Q:
-    """Items with at least one gate of that status."""
-    wanted = Q()
-    for gate in Gate:
-        judged, stale = _status_of_gate(gate)
-        if status == GateStatus.OPEN:
-            wanted |= Q(**{f"gates__{gate}__status__isnull": True}) | ~judged
-        elif status == GateStatus.STALE:
-            wanted |= judged & stale
-        else:
-            wanted |= Q(**{f"gates__{gate}__status": status}) & ~stale
-    return wanted
-
-
-def _search(q: str) -> Q:
-    """Every word of `q` in the folded text; or the number (#12), or the document's id."""
+def _search(benchmark: Benchmark, q: str) -> tuple[Q, bool]:
+    """What `folding.phrases` reads in it; or the number (#12), or the document's id. And whether many match."""
     text = q.strip()
-    if text.startswith("#") and (number := read_whole(text[1:])) is not None:
-        return Q(number=number)
-    words = Q()
-    for word in fold(text).split():
-        words &= Q(search_text__contains=word)
-    words |= Q(uid=text)
-    number = read_whole(text)
-    return words if number is None else words | Q(number=number)
+    number = read_whole(text.removeprefix("#"))
+    named = Q(number=number) if number is not None else Q()
+    if text.startswith("#") and number is not None:
+        return named, False
+    direct = list(Item.objects.filter(named | Q(uid=text), benchmark=benchmark).values_list("pk", flat=True))
+    wanted = phrases(text)
+    if not wanted:
+        return Q(pk__in=direct), False
+    pks = search.first_found(benchmark.pk, wanted, FOUND + 1)
+    if len(pks) <= FOUND:
+        return Q(pk__in=[*direct, *pks]), False
+    return search.among_all(benchmark.pk, wanted) | Q(pk__in=direct), True
 
 
-def narrow(items: QuerySet[Item], filters: Filters) -> QuerySet[Item]:
-    """The items that pass every filter."""
-    if filters.q.strip():
-        items = items.filter(_search(filters.q))
-    if filters.state:
-        items = items.filter(state__in=filters.state)
-    if filters.category:
-        items = items.filter(category__in=filters.category)
-    if filters.template:
-        items = items.filter(template="" if filters.template == "none" else filters.template)
+def _tagged(slug: str) -> Q:
+    rows = ItemTag.objects.filter(slug=slug)
+    pks = list(rows.values_list("item_id", flat=True)[: FOUND + 1])
+    return Q(pk__in=pks) if len(pks) <= FOUND else Q(Exists(rows.filter(item=OuterRef("pk"))))
+
+
+def matching(benchmark: Benchmark, filters: Filters) -> QuerySet[Item]:
+    """A benchmark's items that pass every filter, in no order."""
+    items = _narrowed(Item.objects.filter(benchmark=benchmark), filters)
+    return items.filter(_search(benchmark, filters.q)[0]) if filters.q.strip() else items
+
+
+def _narrowed(items: QuerySet[Item], filters: Filters, *, along: bool = False) -> QuerySet[Item]:
+    """The items that pass every filter but the search. along: no index but that of the sorted column may be used."""
+    column = {name: name for name in ("state", "category", "template", "author_id", "auditor_id", "updated")}
+    if along:
+        column = {name: f"along_{name}" for name in column}
+        output = {"author_id": IntegerField(), "auditor_id": IntegerField()}
+        items = items.alias(**{alias: Along(name, output_field=output.get(name)) for name, alias in column.items()})
+    wanted: dict[str, Any] = {
+        f"{column['state']}__in": filters.state,
+        f"{column['category']}__in": filters.category,
+        f"{column['template']}__in": ["" if filters.template == "none" else filters.template] * bool(filters.template),
+    }
+    items = items.filter(**{condition: values for condition, values in wanted.items() if values})
+    for name, person in (("author_id", filters.author), ("auditor_id", filters.auditor)):
+        if person:
+            items = items.filter(**{f"{column[name]}__in": _people(person)})
     for tag in filters.tag:
-        items = items.filter(tag_rows__slug=tag)
-    if filters.author:
-        items = items.filter(author__username=filters.author)
-    if filters.gate:
-        items = items.filter(has_gate(filters.gate))
-    if filters.has_errors:
-        items = items.filter(errors__gt=0)
+        items = items.filter(_tagged(tag))
+    numbers = [f"{filters.gate}_gates"] * bool(filters.gate) + ["errors"] * filters.has_errors
+    for name in numbers:
+        items = items.filter(Positive(Along(name) if along else name))
+    if filters.due:
+        today = timezone.localdate()
+        until = today - dt.timedelta(days=1) if filters.due == "overdue" else today + dt.timedelta(days=7)
+        items = items.exclude(state__in=[State.LOCKED, State.REJECTED]).filter(due__lte=until)
+    if filters.source:
+        items = items.filter(pk__in=ItemSource.objects.filter(normalized=source_digest(filters.source)).values("item"))
+    if filters.entity:
+        items = items.filter(pk__in=ItemEntity.objects.filter(folded=entity_form(filters.entity)).values("item"))
     if filters.days:
-        items = items.filter(updated__gte=timezone.now() - dt.timedelta(days=filters.days))
-    return items
+        since = timezone.now() - dt.timedelta(days=filters.days)
+        items = items.filter(**{f"{column['updated']}__gte": since})
+    return items.filter(due__isnull=False) if filters.sort == "due" else items
 
 
-def items_of(benchmark: Benchmark) -> QuerySet[Item]:
-    """A benchmark's items with the columns that lists show, and no document."""
-    return Item.objects.filter(benchmark=benchmark).select_related("author").only(*COLUMNS)
+def _people(username: str) -> list[int]:
+    from django.contrib.auth.models import User
+
+    return list(User.objects.filter(username=username).values_list("pk", flat=True))
 
 
-def item_list(benchmark: Benchmark, filters: Filters, *, after: str = "", before: str = "", size: int = PAGE) -> Page:
-    """One page of items after or before a cursor; a cursor that cannot be read gives the first page."""
-    found = narrow(items_of(benchmark), filters)
-    total = found.count()
+def item_list(
+    benchmark: Benchmark, filters: Filters, viewer: Any, *, after: str = "", before: str = "", size: int = PAGE
+) -> Page:
+    """One page of items after or before a cursor; a cursor that cannot be read gives the first page.
+
+    The gates of what the viewer audits blind are hidden, and no list by gate holds it.
+
+    Where few items pass the filters, these are found first and then sorted; where many do, the index of the sorted
+    column is gone through until a page is full.
+    """
     column, highest_first = SORTS[filters.sort]
-    descending = highest_first != filters.ascending
-    cursor = _read_cursor(column, after or before)
-    backwards = bool(cursor and before and not after)
-    if cursor:
-        value, pk = cursor
-        way = "lt" if descending != backwards else "gt"
-        found = found.filter(Q(**{f"{column}__{way}": value}) | Q(**{column: value, f"pk__{way}": pk}))
-    sign = "-" if descending != backwards else ""
-    rows = list(found.order_by(f"{sign}{column}", f"{sign}pk")[: size + 1])
-    more = len(rows) > size
-    rows = rows[:size]
-    if backwards:
-        rows.reverse()
-    page = Page(rows, total=total)
-    if rows:
-        page.before = _cursor(rows[0], column) if (more if backwards else cursor) else ""
-        page.after = _cursor(rows[-1], column) if (backwards or more) else ""
-    return page
+    items = Item.objects.filter(benchmark=benchmark)
+    if filters.gate:
+        items = items.exclude(is_blind_to(viewer))
+    narrowing = (filters.state, filters.category, filters.author, filters.template)  # by columns of one index
+    others = (
+        filters.auditor,
+        filters.tag,
+        filters.gate,
+        filters.has_errors,
+        filters.days,
+        filters.sort == "due",
+        filters.due,
+        filters.source,
+        filters.entity,
+    )
+    searched, many = _search(benchmark, filters.q) if filters.q.strip() else (Q(), False)
+    if not any((*narrowing, *others)) and (many or not searched):
+        total = Count.up_to(FOUND + 1, FOUND) if many else count_of(items)
+        found = items.filter(searched)
+    else:
+        together = bool(filters.template) or sum(map(bool, narrowing)) > 1
+        few = _narrowed(items.filter(searched), filters, along=together)
+        pks = list(few.values_list("pk", flat=True)[: FOUND + 1])
+        total = Count.up_to(len(pks), FOUND)
+        found = _narrowed(items.filter(searched), filters, along=True) if total.more else items.filter(pk__in=pks)
+    found = found.select_related("author", "auditor").only(*COLUMNS).annotate(**judged_blind(viewer))
+    rows, earlier, later = page_of(
+        found, column, descending=highest_first != filters.ascending, after=after, before=before, size=size
+    )
+    return Page(rows, earlier, later, total)
 
 
-def _cursor(item: Item, column: str) -> str:
-    value = getattr(item, column)
-    return f"{value.isoformat() if isinstance(value, dt.datetime) else value},{item.pk}"
+def count_of(found: QuerySet[Item], limit: int = COUNTED) -> Count:
+    """How many there are, without looking at more than the limit."""
+    return Count.up_to(found.order_by()[: limit + 1].count(), limit)
 
 
-def _read_cursor(column: str, text: str) -> tuple[Any, int] | None:
-    value, _comma, pk = text.rpartition(",")
-    try:
-        read = Item._meta.get_field(column).to_python(value)  # type: ignore[union-attr]
-        if isinstance(read, dt.datetime):
-            read = read.astimezone(dt.UTC) if timezone.is_aware(read) else None
-        number = int(pk)
-    except (ValueError, ValidationError, OverflowError):  # the year 1 in one zone is none in another
-        return None
-    if read is None or abs(number) > 2**62 or (isinstance(read, int) and abs(read) > 2**62):
-        return None
-    return read, number
-
-
-def gates_shown(item: Item) -> dict[str, str]:
-    """Gate -> status, as the seven dots show it."""
-    return {str(gate): str(gate_status(item.gates.get(gate), gate, item.section_hashes)) for gate in Gate}
-
-
-def tab_counts(benchmark: Benchmark, user: Any) -> dict[str, int]:
-    """How many items each view of the list holds: one query, each count from an index and not from the wide rows."""
+def tab_counts(benchmark: Benchmark, user: Any) -> dict[str, Count]:
+    """How many items each view of the list holds: one query, each count from an index and none beyond the limit."""
     since = timezone.now() - dt.timedelta(days=RECENT_DAYS)
     views = {
         "all": Q(),
@@ -196,30 +229,49 @@ def tab_counts(benchmark: Benchmark, user: Any) -> dict[str, int]:
         "mine": Q(author=user),
         "audit": Q(state__in=[str(s) for s in IN_AUDIT]),
         "locked": Q(state=State.LOCKED),
+        "errors": Q(Positive("errors")),
+        "stale": Q(has_gate(GateStatus.STALE)),
     }
-    columns: dict[str, Any] = {name: _count(view) for name, view in views.items()}
+    items = Item.objects.filter(benchmark=benchmark).order_by().values("pk")
+    limits = {name: COUNTED if name in ("all", "locked") else FOUND for name in views}
+    columns: dict[str, Any] = {name: Counted(items.filter(view)[: limits[name] + 1]) for name, view in views.items()}
     counts: Any = Benchmark.objects.filter(pk=benchmark.pk).values(**columns).get()
-    return dict(counts)
+    return {name: Count.up_to(number, limits[name]) for name, number in counts.items()}
 
 
-def _count(narrowed: Q) -> Coalesce:
-    """The number of a benchmark's items that pass, as a column of a query of benchmarks."""
-    items = Item.objects.filter(narrowed, benchmark=OuterRef("pk")).order_by().values("benchmark")
-    return Coalesce(Subquery(items.annotate(n=Count("*")).values("n")), 0)
+class Counted(Subquery):
+    """The number of rows that a query gives, as a column of another query."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
 
 
-def authors_of(benchmark: Benchmark) -> QuerySet[Any]:
-    """The people who wrote items of a benchmark."""
+def authors_of(benchmark: Benchmark, named: str = "") -> list[Any]:
+    """Who may have written items of a benchmark: its members, and whom an address names."""
     from django.contrib.auth.models import User
 
-    return User.objects.filter(authored_items__benchmark=benchmark).distinct().order_by("username")
+    people = User.objects.filter(Q(memberships__benchmark=benchmark) | Q(username=named)).distinct()
+    return list(people.order_by("username").only("username", "first_name", "last_name"))
+
+
+# Asks the index for the next larger category, again and again, and not every item for its own.
+_CATEGORIES = """
+WITH RECURSIVE found(category) AS (
+  SELECT MIN(category) FROM annotation_item WHERE benchmark_id = %s AND category > ''
+  UNION ALL
+  SELECT (SELECT MIN(category) FROM annotation_item WHERE benchmark_id = %s AND category > found.category)
+  FROM found WHERE found.category IS NOT NULL
+)
+SELECT category FROM found WHERE category IS NOT NULL LIMIT 200
+"""
 
 
 def categories_in(benchmark: Benchmark) -> dict[str, str]:
-    """Slug -> name of the benchmark's categories, and of those that only its items name."""
+    """Slug -> name of the benchmark's categories, and of those that only its items name (the first 200 of them)."""
     names = {category.slug: category.name for category in benchmark.categories.all()}
-    named = Item.objects.filter(benchmark=benchmark).exclude(category="").values_list("category", flat=True)
-    return names | {slug: slug for slug in named.distinct().order_by("category") if slug not in names}
+    with connection.cursor() as cursor:
+        cursor.execute(_CATEGORIES, [benchmark.pk, benchmark.pk])
+        return names | {slug: slug for (slug,) in cursor.fetchall() if slug not in names}
 
 
 # --- home ---------------------------------------------------------------------------------------------------------
@@ -233,7 +285,7 @@ class Work:
     rows: list[Any] = field(default_factory=list)
 
 
-def _work(found: QuerySet[Any]) -> Work:
+def work(found: QuerySet[Any]) -> Work:
     rows = list(found[: SHOWN + 1])
     return Work(len(rows) if len(rows) <= SHOWN else found.count(), rows[:SHOWN])
 
@@ -246,30 +298,30 @@ def _of_mine(user: Any, benchmarks: Sequence[Benchmark]) -> QuerySet[Item]:
 
 def returned_to(user: Any, benchmarks: Sequence[Benchmark]) -> Work:
     """Items that were returned to their author or co-editor."""
-    return _work(_of_mine(user, benchmarks).filter(state=State.RETURNED))
+    return work(_of_mine(user, benchmarks).filter(state=State.RETURNED))
 
 
 def drafts_of(user: Any, benchmarks: Sequence[Benchmark]) -> Work:
-    return _work(_of_mine(user, benchmarks).filter(state=State.DRAFT))
+    return work(_of_mine(user, benchmarks).filter(state=State.DRAFT))
 
 
-def comments_to(user: Any, benchmarks: Sequence[Benchmark]) -> Work:
-    """What others said on one's items and in threads that are still open, newest first."""
-    open_ones = Q(parent=None, resolved=None) | Q(parent__isnull=False, parent__resolved=None)
-    about_mine = Q(item__author=user) | Q(parent__author=user)
-    found = Comment.objects.filter(open_ones, about_mine, item__benchmark__in=benchmarks).exclude(author=user)
-    columns = ["body", "anchor", "blocking", "created", "item__number", "item__benchmark__slug"]
-    people = ["author__username", "author__first_name", "author__last_name"]
-    return _work(found.select_related("author", "item__benchmark").only(*columns, *people).order_by("-pk"))
+def unsaved_of(user: Any, benchmarks: Sequence[Benchmark]) -> Work:
+    """Sections that hold text of one's own which is not saved, newest first."""
+    found = Draft.objects.filter(user=user, item__benchmark__in=benchmarks).select_related("item__benchmark")
+    columns = ["section", "updated", "item__number", "item__question", "item__benchmark__slug"]
+    return work(found.only(*columns).order_by("-updated"))
 
 
 #: Kinds that one person makes many of in a row; a summary tells them, or their outcome does.
 _NOISE = ["item.imported", "membership.set", "criterion.recorded", "element.ticked", "review.started"]
 
 
-def activity(benchmarks: Sequence[Benchmark], count: int = 12) -> list[ItemEvent]:
-    """The latest events of the benchmarks, newest first."""
-    found = ItemEvent.objects.filter(benchmark__in=benchmarks).exclude(kind__in=_NOISE)
+def activity(benchmarks: Sequence[Benchmark], viewer: Any, count: int = 12) -> list[ItemEvent]:
+    """The latest events of the benchmarks, newest first, without those of items that the viewer audits blind."""
+    found = ItemEvent.objects.filter(benchmark__in=benchmarks).exclude(
+        Q(kind__in=_NOISE) | Q(kind__startswith="blind_audit.")
+    )
+    found = found.filter(Q(item=None) | ~is_blind_to(viewer, "item"))
     columns = ["kind", "data", "created", "item__number", "benchmark__slug"]
     people = ["actor__username", "actor__first_name", "actor__last_name"]
     return list(found.select_related("actor", "item", "benchmark").only(*columns, *people).order_by("-pk")[:count])
@@ -278,7 +330,7 @@ def activity(benchmarks: Sequence[Benchmark], count: int = 12) -> list[ItemEvent
 def states_of(benchmarks: Sequence[Benchmark]) -> dict[int, dict[str, int]]:
     """Benchmark -> state -> number of items, every state named, in the order of the workflow."""
     counts = {b.pk: {str(state): 0 for state in State} for b in benchmarks}
-    rows = Item.objects.filter(benchmark__in=benchmarks).values_list("benchmark", "state").annotate(n=Count("pk"))
+    rows = Item.objects.filter(benchmark__in=benchmarks).values_list("benchmark", "state").annotate(n=CountOf("pk"))
     for benchmark, state, number in rows.order_by():
         counts[benchmark][state] = number
     return counts
@@ -325,8 +377,8 @@ def category_progress(benchmark: Benchmark) -> list[LabelProgress]:
         .exclude(state=State.REJECTED)
         .values("category")
         .annotate(
-            locked=Count("pk", filter=Q(state=State.LOCKED)),
-            coming=Count("pk", filter=Q(state__in=coming)),
+            locked=CountOf("pk", filter=Q(state=State.LOCKED)),
+            coming=CountOf("pk", filter=Q(state__in=coming)),
         )
         .order_by()
     }
@@ -368,7 +420,7 @@ def weekly_locked(benchmark: Benchmark, weeks: int = WEEKS) -> list[Week]:
         ItemEvent.objects.filter(benchmark=benchmark, kind="item.locked", created__gte=midnight)
         .annotate(week=TruncWeek("created"))
         .values_list("week")
-        .annotate(n=Count("pk"))
+        .annotate(n=CountOf("pk"))
         .order_by()
     )
     counts = {moment.date(): number for moment, number in rows}
@@ -385,4 +437,4 @@ def weekly_locked(benchmark: Benchmark, weeks: int = WEEKS) -> list[Week]:
 def members_of(benchmark: Benchmark) -> QuerySet[Membership]:
     """Members with `written`, the number of items that each is the author of here."""
     theirs = Q(user__authored_items__benchmark=F("benchmark"))
-    return benchmark.memberships.select_related("user").annotate(written=Count("user__authored_items", filter=theirs))
+    return benchmark.memberships.select_related("user").annotate(written=CountOf("user__authored_items", filter=theirs))

@@ -6,92 +6,67 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from . import graph
-from .checks import registry
-from .document import SECTIONS, Document, elements, read_document
-from .drawing import Drawing, draw_checklist, draw_graph
-from .findings import find, finding_json, message_of
-from .models import Benchmark, Comment, Item, Revision, StoredImage
-from .permissions import may_change_coeditors, may_edit_item
-from .states import EDITABLE_BY_AUTHORS, Gate, gate_status
+from lhdr_site.shared.markdown import Target
 
-CHECKS = registry()
+from . import graph
+from .anchors import find_place
+from .document import SECTIONS, Document, elements, read_document
+from .drawing import Drawing, draw_checklist
+from .finding_queries import CHECKS, ShownFinding, current_findings
+from .gates import gates_shown, heard
+from .image_queries import Part, ShownImage, parts_of, shown_images
+from .models import Benchmark, Draft, Item, Preferences, Revision, StoredImage, StruckStep, Suggestion
+from .node_drawing import draw_graph
+from .permissions import may_administer, may_change_coeditors, may_edit_item
+from .planning import People, golden_items
+from .references import targets_of
+from .relations import RelationNote, relation_notes
+from .reuse import Elsewhere, entities_elsewhere, sources_elsewhere
+from .states import EDITABLE_BY_AUTHORS, State
+
+LICENSES = (
+    "CC0 1.0", "CC BY 4.0", "CC BY-SA 4.0", "CC BY-SA 3.0", "CC BY-NC 4.0", "CC BY-NC-SA 4.0", "CC BY-ND 4.0",
+    "Public domain", "MIT", "OGL 3.0", "Own work, all rights reserved", "Fair use",
+)  # fmt: skip
 PAGE_ORDER = ("question", "images", "design", "graph", "checklist", "sources", "metadata")
 # Saving a section changes what these others show or are found to lack; unlinking may change any.
 AFFECTED = {"question": ("sources",), "graph": ("question", "checklist", "sources"),
-            "checklist": ("graph", "sources", "metadata")}  # fmt: skip
-ELEMENT_WORD = {"nodes": "node", "relations": "relation", "checklist": "step", "sources": "source", "images": "image"}
+            "checklist": ("graph", "sources", "metadata", "images"), "sources": ("images",),
+            "images": ("checklist",)}  # fmt: skip
+ELEMENT_WORD = {"nodes": "node", "relations": "relation", "checklist": "step", "sources": "source", "images": "image",
+                "regions": "region"}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ShownFinding:
-    """A finding with the reason it was set aside, if it was and its content is still the same."""
+class Break(NamedTuple):
+    """What would not hold without a step, as a page says it: numbers of steps, keys of the rest."""
 
-    data: Mapping[str, Any]
-    dismissed: Any = None  # a Dismissal
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.data[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    @property
-    def message(self) -> str:
-        return message_of(self.data)
-
-    @property
-    def remedy(self) -> str:
-        return str(_(self.data["remedy"]))
-
-    @property
-    def shown_level(self) -> str:
-        return "dismissed" if self.dismissed else self.data["level"]
-
-    @property
-    def check(self) -> Any:
-        return CHECKS.get(self.data["code"])
+    key: str
+    number: int
+    below: str  # keys of `steps`, parted by spaces
+    steps: str
+    nodes: str
+    relations: str
+    answer: bool
 
 
-def current_findings(item: Item) -> list[ShownFinding]:
-    """Findings of the present document: the stored ones, or computed now where the worker has not come to it yet."""
-    if item.checked_hash == item.document_hash:
-        findings = item.findings
-    else:
-        document = read_document(item.document)
-        findings = [finding_json(f, document) for f in find(document, item.benchmark, item.pk)]
-    dismissals = {d.subject: d for d in item.dismissals.select_related("by")}
-    shown = []
-    for finding in findings:
-        dismissal = dismissals.get(finding["subject"])
-        if dismissal and dismissal.fingerprint != finding["fingerprint"]:
-            dismissal = None
-        shown.append(ShownFinding(finding, dismissal if finding["level"] != "error" else None))
-    return shown
-
-
-def gates_of(item: Item) -> list[dict[str, Any]]:
-    """The seven gates in their order, as the page shows them."""
+def breaks_of(document: Document, numbers: Mapping[str, int]) -> list[Break]:
+    """For each step what rests on it alone; `numbers` are what its page calls them. Raises ValueError on a cycle."""
     return [
-        {"code": str(gate), "status": str(gate_status(item.gates.get(gate), gate, item.section_hashes))}
-        | {k: v for k, v in item.gates.get(gate, {}).items() if k in ("by", "at", "revision")}
-        for gate in Gate
+        Break(
+            key,
+            numbers[key],
+            " ".join(b.descendants),
+            ", ".join(str(numbers[step]) for step in b.descendants),
+            ", ".join(b.nodes),
+            ", ".join(b.relations),
+            b.answer,
+        )
+        for key, b in graph.breakages(document).items()
     ]
-
-
-class ShortGate(NamedTuple):
-    """A gate as `gate_list` shows it."""
-
-    code: str
-    label: str
-    status: str
-    letter: str = ""
-    title: str = ""
 
 
 def labels_of(benchmark: Benchmark) -> dict[str, dict[str, str]]:
@@ -100,6 +75,13 @@ def labels_of(benchmark: Benchmark) -> dict[str, dict[str, str]]:
         "category": dict(benchmark.categories.values_list("slug", "name")),
         "operation_tags": dict(benchmark.operation_tags.values_list("slug", "name")),
     }
+
+
+class Removal(NamedTuple):
+    """What an anchor that is gone was: a word for the kind of element, and the revision that came without it."""
+
+    word: str
+    revision: int
 
 
 @dataclass
@@ -117,6 +99,11 @@ class ItemPage:
     @cached_property
     def may_edit(self) -> Any:
         return may_edit_item(self.user, self.item)
+
+    @cached_property
+    def may_take_down(self) -> Any:
+        """Whether the person may take pictures of the benchmark away for good."""
+        return may_administer(self.user, self.item.benchmark)
 
     @cached_property
     def may_share(self) -> Any:
@@ -139,6 +126,10 @@ class ItemPage:
         return reverse("annotation:item-page", args=[self.slug, self.number])
 
     @cached_property
+    def written_url(self) -> str:
+        return reverse("annotation:element-history", args=[self.slug, self.number])
+
+    @cached_property
     def dag(self) -> Drawing:
         known = self.document.step_positions
         wrong = (f.anchor for f in self.findings if f.level == "error" and f.anchor in known)
@@ -151,6 +142,14 @@ class ItemPage:
     @cached_property
     def coverage(self) -> graph.Coverage:
         return graph.coverage(self.document)
+
+    @cached_property
+    def relation_notes(self) -> dict[str, list[RelationNote]]:
+        """Relation key -> what is amiss with it."""
+        notes: dict[str, list[RelationNote]] = {}
+        for note in relation_notes(self.document):
+            notes.setdefault(note.key, []).append(note)
+        return notes
 
     @cached_property
     def figures(self) -> graph.Figures:
@@ -193,6 +192,12 @@ class ItemPage:
             for name, found in self.by_section.items()
         }
 
+    @property
+    def question_notes(self) -> dict[str, list[ShownFinding]]:
+        """Notes of the question section, beside the question and beside the answer."""
+        about_question = [f for f in self.notes["question"] if f.anchor == "question"]
+        return {"question": about_question, "answer": [f for f in self.notes["question"] if f.anchor != "question"]}
+
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """Section -> how many findings of each shown level."""
@@ -209,6 +214,26 @@ class ItemPage:
             level: sum(each[level] for each in self.counts.values())
             for level in ("error", "warning", "info", "dismissed")
         }
+
+    @cached_property
+    def since_last_save(self) -> str:
+        """What the newest revision changed in the findings: "2 mended, 1 new"; nothing when nothing did."""
+        mended = self.item.mended if self.item.checked_revision == self.item.revision_number > 1 else 0
+        new = sum(f.is_new for f in self.findings)
+        parts = [
+            (mended, ngettext("%(n)d mended", "%(n)d mended", mended)),
+            (new, ngettext("%(n)d new", "%(n)d new", new)),
+        ]
+        return ", ".join(text % {"n": count} for count, text in parts if count)
+
+    @cached_property
+    def may_be_quiet(self) -> bool:
+        """Whether it is a draft of theirs, in which findings may wait until they ask."""
+        return self.item.state in EDITABLE_BY_AUTHORS and bool(self.may_edit)
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        return self.may_be_quiet and Preferences.objects.filter(user=self.user, quiet_checks=True).exists()
 
     @property
     def open_findings(self) -> int:
@@ -254,8 +279,14 @@ class ItemPage:
     @cached_property
     def element_labels(self) -> list[tuple[str, str]]:
         """Every element's key with what it is about."""
-        about = {"nodes": "entity", "relations": "via", "checklist": "conclusion", "sources": "title", "images": "alt"}
+        about = {"nodes": "entity", "relations": "via", "checklist": "conclusion", "sources": "title", "images": "alt",
+                 "regions": "note"}  # fmt: skip
         return [(e.key, getattr(e, about[name])) for name, e in elements(self.document)]
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        """Key of an element -> what `[[key]]` shows, in the design and in comments."""
+        return targets_of(self.document, self.slug, set(self.digests.values()))
 
     @property
     def passed_checks(self) -> int:
@@ -282,6 +313,28 @@ class ItemPage:
         return result
 
     @cached_property
+    def unsupported(self) -> list[tuple[str, str]]:
+        """(key, what it is called) of what the check of missing sources names, in its order."""
+        found = [f.anchor for f in self.findings if f.code == "missing_source"]
+        names = self.numbers
+        called = {key: _("step %(n)s") % {"n": names[key]} if key in names else key for key in found}
+        return [(key, _("the answer") if key == "answer_sources" else called[key]) for key in found]
+
+    @cached_property
+    def sources_elsewhere(self) -> dict[str, Elsewhere]:
+        """Source key -> other items that use the same page."""
+        urls = {source.key: source.url for source in self.document.sources}
+        found = sources_elsewhere(self.item.benchmark, urls.values(), without=self.item.pk)
+        return {key: found[url] for key, url in urls.items() if url in found}
+
+    @cached_property
+    def nodes_elsewhere(self) -> dict[str, Elsewhere]:
+        """Node key -> other items with a node of the same name."""
+        names = {node.key: node.entity for node in self.document.nodes}
+        found = entities_elsewhere(self.item.benchmark, names.values(), without=self.item.pk)
+        return {key: found[name] for key, name in names.items() if name in found}
+
+    @cached_property
     def stored(self) -> dict[str, StoredImage]:
         digests = [image.sha256 for image in self.document.images if image.sha256]
         return {
@@ -290,9 +343,44 @@ class ItemPage:
         }
 
     @cached_property
+    def pictures(self) -> list[ShownImage]:
+        return shown_images(self.item, self.document, self.stored)
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """What a picture's licence usually is."""
+        return LICENSES
+
+    @property
+    def fetches_waiting(self) -> str:
+        """Keys of the images that wait to be fetched, separated by commas."""
+        return ",".join(sorted(shown.key for shown in self.pictures if shown.fetch and shown.fetch.status == "waiting"))
+
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """What steps name as evidence: images and regions by key."""
+        return parts_of(self.document, {digest for digest, image in self.stored.items() if not image.tombstone})
+
+    @cached_property
     def labels(self) -> dict[str, dict[str, str]]:
         """Names of the benchmark's categories and tags by slug; slugs that it does not have are left out."""
         return labels_of(self.item.benchmark)
+
+    @cached_property
+    def people(self) -> People:
+        return People(self.item, self.user)
+
+    @cached_property
+    def golden(self) -> list[Item]:
+        """Examples to follow, beside a draft that is still empty."""
+        if self.item.state != State.DRAFT or self.document.question or self.document.checklist:
+            return []
+        return list(golden_items(self.item.benchmark)[:5])
+
+    @property
+    def seed(self) -> Any:
+        """The idea it was started from, if any."""
+        return getattr(self.item, "seed", None)
 
     @cached_property
     def coeditors(self) -> list[Any]:
@@ -305,20 +393,28 @@ class ItemPage:
         return [row.user for row in rows.filter(user__is_active=True).order_by("user__username")]
 
     @cached_property
-    def open_threads(self) -> dict[str, int]:
-        """Section -> open threads on it or on one of its elements; "" is the item."""
-        section_of = {field: name for name, fields in SECTIONS.items() for field in fields}
-        where = {e.key: section_of[name] for name, e in elements(self.document)} | {name: name for name in SECTIONS}
-        result: dict[str, int] = {}
+    def talk(self) -> dict[str, int]:
+        """Element's key, field or section -> open threads and suggestions at or in it; "all" is their number."""
+        suggestions = heard(self.item.suggestions.filter(status=Suggestion.Status.OPEN), self.item, self.user)
+        anchors = list(suggestions.values_list("path", flat=True))
         if self.item.open_comments:
-            for anchor in self.item.comments.filter(parent=None, resolved=None).values_list("anchor", flat=True):
-                section = where.get(anchor, "")
-                result[section] = result.get(section, 0) + 1
+            threads = heard(self.item.comments.filter(parent=None, resolved=None), self.item, self.user)
+            anchors += threads.values_list("anchor", flat=True)
+        result = {"all": len(anchors)}
+        for anchor in anchors:
+            place = find_place(self.item.document, anchor)
+            for name in {anchor, place.key or anchor, place.section} if place else {""}:
+                result[name] = result.get(name, 0) + 1
         return result
 
     @cached_property
-    def gates(self) -> list[dict[str, Any]]:
-        return gates_of(self.item)
+    def drafts(self) -> dict[str, Draft]:
+        """Section -> one's own unsaved text of it."""
+        return {draft.section: draft for draft in Draft.objects.filter(item=self.item, user=self.user)}
+
+    @cached_property
+    def gates(self) -> dict[str, dict[str, Any]]:
+        return gates_shown(self.item)
 
     @cached_property
     def newest(self) -> Revision | None:
@@ -331,19 +427,14 @@ class ItemPage:
         author = self.newest.author
         return str(_("you")) if author == self.user else author.get_full_name() or author.get_username()
 
-    @property
-    def short_gates(self) -> list[ShortGate]:
-        """The gates as the narrow outline names them."""
-        words = {
-            Gate.UNIQUENESS: _("Uniqueness"),
-            Gate.LEAKAGE: _("No leakage"),
-            Gate.IRREDUCIBILITY: _("Irreducible"),
-            Gate.SOURCE_SUPPORT: _("Sources"),
-            Gate.MULTIMODAL: _("Multimodal"),
-            Gate.SHORTCUT: _("Shortcuts"),
-            Gate.METADATA: _("Metadata"),
-        }
-        return [ShortGate(gate["code"], words[gate["code"]], gate["status"]) for gate in self.gates]
+    @cached_property
+    def struck(self) -> list[StruckStep]:
+        """Candidates that were struck and not taken back, oldest first."""
+        return list(self.item.struck_steps.filter(restored=None).select_related("by"))
+
+    @cached_property
+    def breaks(self) -> list[Break]:
+        return breaks_of(self.document, self.numbers)
 
     @cached_property
     def marks(self) -> list[tuple[int, int]]:
@@ -375,34 +466,39 @@ class ItemPage:
         return [(part, number) for part, number in [*parts, (text[at:], 0)] if part]
 
 
-def section_base(item: Item, section: str, section_hash: str) -> Document | None:
-    """The newest of the last revisions whose section had this hash, to merge from."""
-    for document in item.revisions.order_by("-number").values_list("document", flat=True)[:50].iterator():
-        revision = read_document(document)
-        if revision.section_hashes[section] == section_hash:
-            return revision
-    return None
-
-
 def used_anchors(item: Item) -> set[str]:
-    """What comments hang on: a key that was given up must not come back as something else."""
-    return set(item.comments.exclude(anchor="").values_list("anchor", flat=True))
+    """What comments hang on and what was struck: a key that was given up must not come back as something else."""
+    comments = item.comments.exclude(anchor="").order_by().values_list("anchor", flat=True)
+    return set(comments.union(item.struck_steps.order_by().values_list("key", flat=True)))
+
+
+def present_revision(item: Item) -> Revision:
+    """The revision that the item is at, without its document: for what is bound to what somebody saw."""
+    return Revision.objects.only("pk").get(item=item, number=item.revision_number)
+
+
+def has_been(item: Item, anchor: str) -> bool:
+    """Whether an anchor is a place of the item now, or was one in an earlier revision."""
+    return bool(find_place(item.document, anchor)) or anchor in removals_of(item, {anchor})
+
+
+def removals_of(item: Item, anchors: set[str]) -> dict[str, Removal]:
+    """Anchor that the document no longer has -> what it was and the first revision without it, newest first."""
+    result: dict[str, Removal] = {}
+    left, after = set(anchors), item.revision_number
+    if not left:
+        return result
+    revisions = item.revisions.order_by("-number").values_list("number", "document")
+    for number, document in revisions.iterator(chunk_size=20):
+        for anchor in list(left):
+            if place := find_place(document, anchor):
+                result[anchor] = Removal(ELEMENT_WORD.get(place.list_name, ""), after)
+                left.discard(anchor)
+        if not left:
+            break
+        after = number
+    return result
 
 
 def item_page(item: Item, user: Any) -> ItemPage:
     return ItemPage(item, user, current_findings(item))
-
-
-def revisions_of(item: Item) -> QuerySet[Revision]:
-    """Newest first, without the documents."""
-    return item.revisions.select_related("author").defer("document").order_by("-number")
-
-
-def threads_of(item: Item) -> QuerySet[Comment]:
-    """Comments that start a thread, with their replies."""
-    return (
-        item.comments.filter(parent=None)
-        .select_related("author", "resolved_by")
-        .prefetch_related("replies__author")
-        .order_by("resolved", "-pk")
-    )

@@ -73,3 +73,11 @@ def gate_status(entry: Mapping[str, Any] | None, gate: Gate, section_hashes: Map
     if any(judged.get(section) != section_hashes.get(section) for section in GATE_SECTIONS[gate]):
         return GateStatus.STALE
     return GateStatus(entry["status"])
+
+
+def gate_counts(gates: Mapping[str, Any], section_hashes: Mapping[str, str]) -> dict[GateStatus, int]:
+    """How many of the seven gates have each status; every status is a key."""
+    counts = dict.fromkeys(GateStatus, 0)
+    for gate in Gate:
+        counts[gate_status(gates.get(gate), gate, section_hashes)] += 1
+    return counts

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from . import graph, index
+from . import graph, index, search
 from .document import DocumentError, canonical_hash, dangling_links, read_document
 from .models import Item, Revision
 
@@ -32,10 +32,16 @@ def item_problems(item: Item) -> Iterator[str]:
         ("tags", sorted(derived.tags), sorted(row.slug for row in item.tag_rows.all())),
         ("sources", sorted(derived.sources), sorted((r.key, r.url, r.normalized) for r in item.source_rows.all())),
         ("entities", sorted(derived.entities), sorted((r.key, r.folded) for r in item.entity_rows.all())),
+        ("the question", derived.question, getattr(getattr(item, "question_row", None), "folded", "")),
+        ("images", sorted(derived.images), sorted((r.key, r.sha256) for r in item.image_rows.all())),
     )
     for name, expected, found in rows:
         if expected != found:
             yield f"index rows of {name} differ from the document"
+    if any(getattr(item, column) != count for column, count in index.gate_columns(item).items()):
+        yield "the numbers of its gates differ from the gates"
+    if search.differs(item.pk, item.benchmark_id, derived.tokens):
+        yield "the search index differs from the document"
     newest = item.revisions.order_by("-number").values_list("number", "document_hash").first()
     if newest != (item.revision_number, item.document_hash):
         yield "its newest revision is not its document"
@@ -50,7 +56,10 @@ def revision_problems() -> Iterator[str]:
 
 def items_with_rows() -> Iterator[Item]:
     yield from (
-        Item.objects.order_by("pk").prefetch_related("tag_rows", "source_rows", "entity_rows").iterator(chunk_size=200)
+        Item.objects.order_by("pk")
+        .select_related("question_row")
+        .prefetch_related("tag_rows", "source_rows", "entity_rows", "image_rows")
+        .iterator(chunk_size=200)
     )
 
 
@@ -61,7 +70,8 @@ def reindex(item_pk: int) -> bool:
     if not list(item_problems(item)):
         return False
     derived = index.derive(read_document(item.document))
-    columns = {name: value for name, value in derived.columns.items() if getattr(item, name) != value}
+    wanted = derived.columns | index.gate_columns(item)
+    columns = {name: value for name, value in wanted.items() if getattr(item, name) != value}
     for name, value in columns.items():
         setattr(item, name, value)
     if columns:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.http import QueryDict
@@ -20,6 +21,10 @@ TEMPLATE_WORDS = {
     "multi_branch": gettext_lazy("Multi-branch"),
     "none": gettext_lazy("not chosen"),
 }
+DUE_WORDS = {
+    "overdue": gettext_lazy("overdue"),
+    "soon": gettext_lazy("within a week or overdue"),
+}
 SORT_WORDS = {
     "updated": gettext_lazy("Updated"),
     "number": gettext_lazy("Number"),
@@ -27,6 +32,8 @@ SORT_WORDS = {
     "depth": gettext_lazy("Depth"),
     "comments": gettext_lazy("Open comments"),
     "errors": gettext_lazy("Errors"),
+    "created": gettext_lazy("Created"),
+    "due": gettext_lazy("Due"),
 }
 
 
@@ -39,9 +46,13 @@ class FilterForm(forms.Form):
     template = forms.ChoiceField(required=False, label=gettext_lazy("Template"))
     tag = forms.MultipleChoiceField(required=False, label=gettext_lazy("Operation tag"))
     author = forms.CharField(required=False, max_length=150, label=gettext_lazy("Author"))
+    auditor = forms.CharField(required=False, max_length=150, label=gettext_lazy("Auditor"))
     gate = forms.ChoiceField(required=False, label=gettext_lazy("A gate is"))
     has_errors = forms.BooleanField(required=False, label=gettext_lazy("Has errors"))
     days = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label=gettext_lazy("Updated"))
+    due = forms.ChoiceField(required=False, label=gettext_lazy("Due"))
+    source = forms.CharField(required=False, max_length=4000, label=gettext_lazy("Source"))
+    entity = forms.CharField(required=False, max_length=400, label=gettext_lazy("Entity"))
     sort = forms.ChoiceField(required=False, choices=[(s, SORT_WORDS[s]) for s in SORTS], label=gettext_lazy("Sort by"))
     ascending = forms.BooleanField(required=False, label=gettext_lazy("Lowest first"))
 
@@ -54,6 +65,7 @@ class FilterForm(forms.Form):
             "template": [any_, *((code, TEMPLATE_WORDS[code]) for code in (*TEMPLATES, "none"))],
             "tag": [(t.slug, t.name) for t in benchmark.operation_tags.all()],
             "gate": [any_, *((code, look.word) for code, look in GATE_STATUSES.items() if code != GateStatus.PASSED)],
+            "due": [any_, *DUE_WORDS.items()],
             "days": [any_, *((str(d), _days(d)) for d in DAYS)],
         }
         for name, options in choices.items():
@@ -61,7 +73,8 @@ class FilterForm(forms.Form):
         for name in ("state", "category", "tag"):
             self.fields[name].widget = forms.CheckboxSelectMultiple(choices=choices[name])
         people = [("", _("anybody")), *((a.username, a.get_full_name() or a.username) for a in authors)]
-        self.fields["author"].widget = forms.Select(choices=people)
+        for name in ("author", "auditor"):
+            self.fields[name].widget = forms.Select(choices=people)
         self.people = dict(people)
 
     def filters(self) -> Filters:
@@ -86,6 +99,8 @@ class Chip:
 def chips_of(form: FilterForm, data: QueryDict) -> list[Chip]:
     """One chip for each value that narrows the list, in the order of the fields."""
     chips = []
+    if form.cleaned_data.get("sort") == "due":
+        chips.append(Chip(_("Due"), _("has a date"), without(data, "sort", "due")))
     for name, bound in form.fields.items():
         value = form.cleaned_data.get(name)
         if name in ("sort", "ascending") or not value:
@@ -98,9 +113,11 @@ def chips_of(form: FilterForm, data: QueryDict) -> list[Chip]:
 def _value_word(form: FilterForm, name: str, value: Any) -> str:
     if name == "q":
         return f"“{value}”"
+    if name in ("source", "entity"):
+        return str(value)
     if name == "has_errors":
         return _("yes")
-    if name == "author":
+    if name in ("author", "auditor"):
         return str(form.people.get(value, value))
     return str(dict(form.fields[name].choices).get(str(value), value))  # type: ignore[attr-defined]
 
@@ -118,6 +135,13 @@ def changed(data: QueryDict, **values: str) -> str:
         if value:
             query[name] = value
     return f"?{query.urlencode()}"
+
+
+def view_query(data: QueryDict) -> str:
+    """What a named view keeps of an address: filters, sorting and columns, in one order."""
+    kept = {name: [v for v in data.getlist(name) if v] for name in (*FilterForm.base_fields, "columns")}
+    pairs = [(name, value) for name, values in kept.items() for value in sorted(values)]
+    return urlencode(pairs)
 
 
 def without(data: QueryDict, name: str, value: str) -> str:

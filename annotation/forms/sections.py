@@ -7,22 +7,28 @@ rows by that order. What the form does not show (regions, `extra`) is kept by ke
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from annotation.addresses import detect_kind
+from annotation.candidates import LONGEST_NOTE, REASONS
 from annotation.document import Document, elements
-from annotation.graph import is_wikipedia_url
 from lhdr_site.shared.errors import Invalid
+from lhdr_site.shared.numbers import read_whole
+
+from .pasted import read_pasted
+from .properties import property_fields, property_rows, read_properties, split_keys
 
 Row = dict[str, str]
 Problems = list[dict[str, str]]
 
 KEY_LETTER: Final = {"nodes": "n", "relations": "r", "checklist": "c", "sources": "s", "images": "i"}
-# The fields each form shows. Lists of keys are one text, separated by commas; aliases and properties one a line.
+# The fields each form shows. Lists of keys are one text, separated by commas; aliases one a line. Properties are rows
+# in the row (`properties.py`).
 ROW_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "nodes": ("entity", "aliases", "kind", "sources", "properties"),
     "relations": ("from", "to", "kind", "via", "description", "sources"),
@@ -43,45 +49,17 @@ ROW_LISTS: Final[dict[str, tuple[str, ...]]] = {
     "images": ("images",),
     "metadata": (),
 }
-# The first is filled from pasted lines, one row a line.
-PASTE_FIELD: Final = {"checklist": "conclusion", "sources": "url", "nodes": "entity"}
+# What a row of the checklist says when it is struck.
+STRIKE_FIELDS: Final = ("strike", "merged_into", "strike_note")
 BLANK_ROWS: Final = 3
 _KEY_LISTS: Final = frozenset({"sources", "captures", "nodes", "relations", "images", "prerequisites"})
 _CHOICES: Final = frozenset({"kind", "role", "modality", "effect", "volatility"})
 # Alone these do not make a row worth keeping.
-_IDLE: Final = _CHOICES | {"accessed", "key", "newkey", "remove"}
-_BULLET = re.compile(r"^\s*(?:[-*•·]|\d{1,3}[.):、]|[cC]\d{1,3}[.:)])\s+")
-
-
-def split_keys(text: str) -> list[str]:
-    """Keys or numbers separated by commas, semicolons, spaces or their East Asian forms."""
-    return [part for part in re.split(r"[\s,;，；、]+", text) if part]
+_IDLE: Final = _CHOICES | {"accessed", "key", "newkey", "remove", *STRIKE_FIELDS}
 
 
 def split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def detect_kind(url: str) -> str:
-    """The kind of source that a URL looks like."""
-    try:
-        parts = urlsplit(url.strip().lower())
-        host, path = parts.hostname or "", parts.path
-    except ValueError:
-        return "web"
-    if is_wikipedia_url(url.strip()):
-        return "wikipedia"
-    if path.endswith(".pdf"):
-        return "pdf"
-    if re.search(r"(^|\.)(youtube\.com|youtu\.be|vimeo\.com|bilibili\.com)$", host) or path.endswith((".mp4", ".webm")):
-        return "video"
-    if host.startswith("maps.") or path.startswith("/maps") or re.search(r"(^|\.)openstreetmap\.org$", host):
-        return "map"
-    if path.endswith((".mp3", ".ogg", ".wav", ".flac")):
-        return "audio"
-    if path.endswith((".csv", ".xlsx", ".xls", ".ods", ".tsv")):
-        return "table"
-    return "web"
 
 
 # --- form -> section ----------------------------------------------------------------------------------------------
@@ -89,23 +67,30 @@ def detect_kind(url: str) -> str:
 
 def posted_rows(post: QueryDict, name: str) -> list[Row]:
     """Rows of one list in the order of the form, the empty and the removed ones too, then those of pasted lines."""
+    result = list(rows_by_index(post, name).values())
+    if (text := post.get(f"{name}-paste", "")).strip():
+        while result and is_blank(result[-1]):  # pasted rows follow the last one that says something
+            result.pop()
+        pasted = read_pasted(name, text, len(result))
+        result += [*pasted.rows, *({"url": line} for line in pasted.skipped)]  # what cannot be read is not lost
+    return result
+
+
+def rows_by_index(post: QueryDict, name: str) -> dict[str, Row]:
+    """Rows of one list by the index in their fields' names, in the order of the form."""
     rows: dict[str, Row] = {}
-    pattern = re.compile(rf"{name}-([a-z0-9]{{1,12}})-([a-z_]{{1,30}})")
+    pattern = re.compile(rf"{name}-([a-z0-9]{{1,12}})-((?:prop-[a-z0-9]{{1,12}}-)?[a-z_]{{1,30}})")
     for posted in post:
         if match := pattern.fullmatch(posted):
             rows.setdefault(match[1], {})[match[2]] = post.get(posted, "")
-    result = list(rows.values())
-    if target := PASTE_FIELD.get(name):
-        lines = [_BULLET.sub("", line) for line in split_lines(post.get(f"{name}-paste", ""))]
-        while result and lines and is_blank(result[-1]):  # pasted rows follow the last one that says something
-            result.pop()
-        result += [{target: line} for line in lines]
-    return result
+    return rows
 
 
 def is_blank(row: Row) -> bool:
     """Whether nobody wrote anything into a new row."""
-    return not row.get("key") and not any(text.strip() for name, text in row.items() if name not in _IDLE)
+    return not row.get("key") and not any(
+        text.strip() for name, text in row.items() if name.rpartition("-")[2] not in _IDLE
+    )
 
 
 class KeyMaker:
@@ -126,11 +111,15 @@ class KeyMaker:
 
 @dataclass
 class Posted:
-    """What a form posted for a section. `places`: for each list, the row of the form that each element stands in."""
+    """What a form posted for a section. `places`: for each list, the row of the form that each element stands in.
+
+    struck: the steps of `content` that go, as `actions.save_section` takes them.
+    """
 
     content: dict[str, Any]
     problems: Problems = field(default_factory=list)
     places: dict[str, list[int]] = field(default_factory=dict)
+    struck: list[dict[str, str]] = field(default_factory=list)
 
 
 def read_section(section: str, post: QueryDict, document: Document, taken: Iterable[str] = ()) -> Posted:
@@ -175,21 +164,23 @@ def read_section(section: str, post: QueryDict, document: Document, taken: Itera
                 element = dict(old[place]) if same else {}
             path = f"{name}[{len(content[name])}]"
             for part in ROW_FIELDS[name]:
-                if part in row:
-                    element[part] = _read(part, row[part], f"{path}.{part}", element, posted.problems)
+                if part == "properties" and (part in row or property_rows(row)):
+                    old_ones = element.get(part, [])
+                    element[part] = read_properties(row, f"{path}.{part}", old_ones, posted.problems)
+                elif part in row:
+                    element[part] = _read(part, row[part])
             if name == "sources" and not element.get("kind"):
                 element["kind"] = detect_kind(element.get("url", ""))
             content[name].append(element)
             posted.places[name].append(place)
     if section == "checklist":
         _number_prerequisites(rows["checklist"], posted)
+        _read_strikes(rows["checklist"], posted)
     _rename_links(content, {old: new for old, new in renamed.items() if old != new})
     return posted
 
 
-def _read(name: str, text: str, path: str, element: Mapping[str, Any], problems: Problems) -> Any:
-    if name == "properties":
-        return _properties(text, path, element.get("properties", []), problems)
+def _read(name: str, text: str) -> Any:
     if name == "aliases":
         return split_lines(text)
     if name in _KEY_LISTS:
@@ -197,28 +188,17 @@ def _read(name: str, text: str, path: str, element: Mapping[str, Any], problems:
     return (text or None) if name in _CHOICES else text
 
 
-def _properties(text: str, path: str, old: Sequence[Mapping[str, Any]], problems: Problems) -> list[dict[str, Any]]:
-    kept = {p["name"]: p for p in old}
-    result = []
-    for line in split_lines(text):
-        parts = [part.strip() for part in line.split("|")]
-        if len(parts) > 4:
-            message = _("“%(line)s” has more than four parts; write: name | value | modality | sources.")
-            problems.append({"path": path, "message": message % {"line": line[:60]}})
-        name, value, modality, sources, *_more = parts + [""] * 4
-        result.append(
-            {**kept.get(name, {}), "name": name, "value": value, "modality": modality or None,
-             "sources": split_keys(sources)}
-        )  # fmt: skip
-    return result
+def _numbered_keys(rows: Sequence[Row], posted: Posted) -> dict[int, str]:
+    """Row number -> key. A removed row keeps both: the save says who still needs it."""
+    removed = {n: row["key"] for n, row in enumerate(rows, 1) if row.get("remove") and row.get("key")}
+    steps = zip(posted.places["checklist"], posted.content["checklist"], strict=True)
+    return {place + 1: step["key"] for place, step in steps} | removed
 
 
 def _number_prerequisites(rows: Sequence[Row], posted: Posted) -> None:
     """Row numbers typed as prerequisites become keys; keys stay."""
     steps, places = posted.content["checklist"], posted.places["checklist"]
-    keys = {place + 1: step["key"] for place, step in zip(places, steps, strict=True)}
-    # A removed row keeps its number and key: the save says who still needs it.
-    keys |= {n: row["key"] for n, row in enumerate(rows, 1) if row.get("remove") and row.get("key")}
+    keys = _numbered_keys(rows, posted)
     known = {step["key"] for step in steps}
     for index, (place, step) in enumerate(zip(places, steps, strict=True)):
         needed = []
@@ -232,6 +212,30 @@ def _number_prerequisites(rows: Sequence[Row], posted: Posted) -> None:
                 part = keys.get(number, part)
             needed.append(part)
         step["prerequisites"] = list(dict.fromkeys(needed))
+
+
+def _read_strikes(rows: Sequence[Row], posted: Posted) -> None:
+    keys = _numbered_keys(rows, posted)
+    known = set(keys.values())
+    for index, (place, step) in enumerate(zip(posted.places["checklist"], posted.content["checklist"], strict=True)):
+        reason = rows[place].get("strike", "")
+        if not reason:
+            continue
+        target = rows[place].get("merged_into", "").strip() if reason == "merged" else ""
+        if target not in known and target.isascii() and target.isdigit():
+            target = keys.get(int(target[:6]), target)
+        path = f"checklist[{index}]."
+        if reason not in REASONS:
+            message = _("Choose why this step goes.")
+            posted.problems.append({"path": path + "strike", "message": message})
+        if reason == "merged" and (target not in known or target == step["key"]):
+            message = _("Say which other step this one is merged into, by its number.")
+            posted.problems.append({"path": path + "merged_into", "message": message})
+        note = rows[place].get("strike_note", "").strip()
+        if len(note) > LONGEST_NOTE:
+            message = _("At most %(n)d characters, please.") % {"n": LONGEST_NOTE}
+            posted.problems.append({"path": path + "strike_note", "message": message})
+        posted.struck.append({"key": step["key"], "reason": reason, "merged_into": target, "note": note})
 
 
 def _rename_links(content: Mapping[str, Any], renamed: Mapping[str, str]) -> None:
@@ -267,8 +271,21 @@ class FormRow:
         return self.key or self.values.get("newkey", "")
 
     @property
+    def properties(self) -> "list[FormRow]":
+        """The rows of a node's properties, and an empty one."""
+        rows = property_rows(self.values)
+        free = next(str(number) for number in range(1, len(rows) + 2) if str(number) not in rows)
+        name = f"{self.list_name}-{self.index}-prop"
+        each = [*rows.items(), (free, {})]
+        return [FormRow(name, index, number, values) for number, (index, values) in enumerate(each, 1)]
+
+    @property
     def removed(self) -> bool:
         return bool(self.values.get("remove"))
+
+    @property
+    def struck(self) -> bool:
+        return bool(self.values.get("strike"))
 
     @property
     def blank(self) -> bool:
@@ -288,8 +305,18 @@ class SectionForm:
     general: list[str] = field(default_factory=list)
     message: str = ""
     dirty: bool = False  # holds text that is not saved
+    draft_at: datetime | None = None  # when its text was kept as a draft
     refusal: Mapping[str, Any] = field(default_factory=dict)  # details of what a removal would break
     save_key: str = field(default_factory=lambda: str(uuid4()))
+
+    @property
+    def kept(self) -> int:
+        """How many steps a save would keep."""
+        return sum(not (row.blank or row.removed or row.struck) for row in self.rows.get("checklist", ()))
+
+    @property
+    def candidates(self) -> int:
+        return sum(not (row.blank or row.removed) for row in self.rows.get("checklist", ()))
 
     @property
     def blank(self) -> dict[str, FormRow]:
@@ -306,6 +333,7 @@ def form_of(document: Document, section: str, base_hash: str, taken: Iterable[st
         name: [
             {"key": element.get("key", "")}
             | {part: _text_of(part, element.get(part), numbers) for part in ROW_FIELDS[name]}
+            | property_fields(element.get("properties", []))
             for element in content[name]
         ]
         for name in ROW_LISTS[section]
@@ -328,6 +356,13 @@ def form_of_post(
     return _with_rows(form, rows, KeyMaker(document, known.union(taken)))
 
 
+def carry_strikes(typed: SectionForm, form: SectionForm) -> None:
+    """What was struck in one form is struck in the other, where the step is still there."""
+    struck = {row.shown_key: row.values for row in typed.rows.get("checklist", ()) if row.struck}
+    for row in form.rows.get("checklist", ()):
+        row.values |= {name: struck[row.key].get(name, "") for name in STRIKE_FIELDS if row.key in struck}
+
+
 def _with_rows(form: SectionForm, rows: Mapping[str, list[Row]], maker: KeyMaker) -> SectionForm:
     """The form with its rows, numbered, new ones with the key they would get, and empty ones after them."""
     for name, each in rows.items():
@@ -345,9 +380,8 @@ def _text_of(name: str, value: Any, numbers: Mapping[str, str] | None = None) ->
     """A field's value as the text of its control."""
     if name == "operation_tags":
         return list(value)
-    if name == "properties":
-        parts = ([p["name"], p["value"], p["modality"] or "", ", ".join(p["sources"])] for p in value or [])
-        return "\n".join(re.sub(r"[ |]+$", "", " | ".join(each)) for each in parts)
+    if name == "properties":  # rows of their own
+        return ""
     if name == "prerequisites" and numbers is not None:
         return ", ".join(numbers.get(key, key) for key in value or [])
     if isinstance(value, list):
@@ -384,12 +418,13 @@ def _row_at(form: SectionForm, posted: Posted, path: str) -> tuple[FormRow, str]
         if pattern is _ROW_PATH:
             index = int(where)
         elif name == "rivals":
-            index = int(where) - 1 if where.isdigit() else -1
+            index = (read_whole(where) or 0) - 1
         else:
             index = next((n for n, e in enumerate(posted.content[name]) if e.get("key") == where), -1)
         if 0 <= index < len(posted.places[name]):
             row = form.rows[name][posted.places[name][index]]
-            return row, part if part in ROW_FIELDS[name] else ROW_FIELDS[name][0]
+            known = (*ROW_FIELDS[name], *STRIKE_FIELDS)
+            return row, part if part in known else ROW_FIELDS[name][0]
     return None
 
 

@@ -1,4 +1,4 @@
-"""Forms of a benchmark's settings, of a new benchmark and of an import. They check and write nothing."""
+"""Forms of a benchmark's settings, of a new benchmark, an import and a person. They check and write nothing."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.interchange import FORMATS
-from annotation.models import Benchmark, Category, Membership, OperationTag, Preset, slug_validator
+from annotation.models import Benchmark, Category, Membership, OperationTag, Preferences, Preset, slug_validator
 from lhdr_site.shared.fields import ManyField
 
 IMPORT_MAX_MB = 100
@@ -40,12 +40,18 @@ class BenchmarkCreateForm(forms.Form):
         return slug
 
 
+class PreferencesForm(forms.ModelForm):
+    class Meta:
+        model = Preferences
+        fields = ["mail_mentions", "mail_comments", "mail_suggestions", "mail_assignments", "mail_returns"]
+
+
 class BenchmarkForm(forms.ModelForm):
     class Meta:
         model = Benchmark
         fields = [
-            *["name", "description", "guideline", "language", "target"],
-            *["min_steps", "min_nodes", "max_answer_words", "wikipedia_percent"],
+            *["name", "description", "language", "target"],
+            *["min_steps", "min_nodes", "max_answer_words", "wikipedia_percent", "dataset_urls"],
         ]
 
 

@@ -290,6 +290,15 @@ class ImageFolder:
                 raise ValueError(f"{name[:100]!r} cannot be read ({getattr(error, 'strerror', error)})") from None
         return replace(self._seen[name], key=key)
 
+    def taken_down(self, sha256: str) -> str | None:
+        """What the note says that an export leaves in place of a picture which was taken down; None without one."""
+        try:
+            path = self._locate(f"images/{sha256}.taken-down.txt")
+            with path.open(encoding="utf-8", errors="replace") as file:
+                return printable(" ".join(file.read(2000).split()))
+        except (ValueError, OSError, RuntimeError):
+            return None
+
     def _locate(self, name: str) -> Path:
         if self.folder is None:
             raise ValueError(f"{name[:100]!r} cannot be found, as the file was not read from a folder")

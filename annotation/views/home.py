@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotation import listing
+from annotation import listing, notices, planning
 from annotation.activity import worded
 from annotation.benchmarks import get_benchmark_for, my_benchmarks, role_of
 from annotation.models import Membership
@@ -16,10 +16,12 @@ from lhdr_site.shared.markdown import render_markdown
 
 def _work(user: Any, benchmarks: list[Any]) -> dict[str, Any]:
     return {
+        "unsaved": listing.unsaved_of(user, benchmarks),
         "returned": listing.returned_to(user, benchmarks),
-        "comments": listing.comments_to(user, benchmarks),
+        "addressed": notices.worded(notices.addressed_to(user, benchmarks).filter(done=None)[: listing.SHOWN]),
+        "due": planning.due_soon(user, benchmarks),
         "drafts": listing.drafts_of(user, benchmarks),
-        "events": worded(listing.activity(benchmarks)),
+        "events": worded(listing.activity(benchmarks, user)),
     }
 
 

@@ -3,19 +3,25 @@
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import actions
+from annotation.anchors import find_place
 from annotation.benchmarks import get_item_for, may_act_as
+from annotation.document import SECTIONS
+from annotation.history_queries import days_of, revisions_of, written_by
 from annotation.models import Item
+from annotation.permissions import may_suggest_edit
+from annotation.queries import ItemPage
 from annotation.queries import item_page as page_of
-from annotation.queries import revisions_of, threads_of
 from annotation.states import Role
+from annotation.threads import choices_of, place_words, talk_of, texts_of
 from annotation.views import Request
 from lhdr_site.shared.errors import DomainError, Invalid
+from lhdr_site.shared.numbers import read_whole
 
 PANELS = ("checks", "comments", "history")
 REVISIONS = 50  # on one page of the history
@@ -26,26 +32,55 @@ def workbench(
 ) -> HttpResponse:
     """The whole page, with a panel and perhaps one section open (`form`)."""
     page = context.pop("page", None) or page_of(item, request.user)
-    context |= {"page": page, "panel": panel, "nav": "items"} | panel_context(request, item, panel)
+    context |= {"page": page, "panel": panel, "nav": "items"} | panel_context(request, page, panel)
     return render(request, "annotation/item.html", context, status=status)
 
 
-def panel_context(request: Request, item: Item, panel: str) -> dict[str, Any]:
+def panel_context(request: Request, page: ItemPage, panel: str) -> dict[str, Any]:
     """What a panel needs besides the page."""
     if panel == "comments":
-        return {
-            "threads": threads_of(item),
-            "anchor": request.POST.get("anchor") or request.GET.get("anchor", ""),
-            "may_block": bool(may_act_as(request.user, item.benchmark, Role.AUDITOR)),
-        }
+        return _comments_context(request, page)
     if panel == "history":
-        before = request.GET.get("before", "")
-        revisions = revisions_of(item)
-        if before.isascii() and before.isdecimal():
-            revisions = revisions.filter(number__lt=int(before[:9]))
-        found = list(revisions[: REVISIONS + 1])
-        return {"revisions": found[:REVISIONS], "older": len(found) > REVISIONS}
+        section = request.GET.get("section", "")
+        section = section if section in SECTIONS else ""
+        before = read_whole(request.GET.get("before", ""))
+        found = list(revisions_of(page.item, section=section, before=before)[: REVISIONS + 1])
+        revisions = found[:REVISIONS]
+        written = written_by(page.item, request.GET["element"]) if request.GET.get("element") else None
+        return {
+            "days": days_of(revisions),
+            "last": revisions[-1] if len(found) > REVISIONS else None,
+            "picks": [r.number for r in revisions[:2]],
+            "section_wanted": section,
+            "written": written,
+        }
     return {}
+
+
+def _comments_context(request: Request, page: ItemPage) -> dict[str, Any]:
+    """All that the panel needs. `anchor`: what a new comment is about; `suggest`: whose text to suggest an edit of."""
+    asked: QueryDict = request.POST if request.method == "POST" else request.GET
+    anchor, suggest = asked.get("anchor", "")[:100], asked.get("suggest")
+    document = page.item.document
+    place = find_place(document, anchor)
+    choices = choices_of(page)
+    if anchor and place and anchor not in {*page.order, *(key for key, _label in choices)}:
+        choices = [(anchor, place_words(place)), *choices]
+    context: dict[str, Any] = {
+        "talk": talk_of(page, asked.get("show", "open")),
+        "anchor": anchor if place else "",
+        "choices": choices,
+        "may_block": bool(may_act_as(request.user, page.item.benchmark, Role.AUDITOR)),
+        "may_suggest": may_suggest_edit(request.user, page.item),
+        "beside": asked.get("on", ""),
+        "asked": "anchor" in request.GET or "suggest" in request.GET,
+    }
+    if suggest is not None:
+        texts = texts_of(page, suggest[:100]) or texts_of(page, "")
+        path = asked.get("path", "")
+        chosen = next((t for t in texts if t[0] == path), texts[0])
+        context |= {"suggest": suggest[:100], "texts": texts, "chosen": chosen}
+    return context
 
 
 @require_safe

@@ -40,9 +40,9 @@ class _Forms(HTMLParser):
                 self.fields.append((a["name"], a.get("value", "")))
         elif tag == "textarea":
             self.area, self.text = a["name"], ""
-        elif tag == "select":
+        elif tag == "select" and a.get("name"):
             self.select, self.chosen = a["name"], None
-        elif tag == "option" and (self.chosen is None or "selected" in a):
+        elif tag == "option" and self.select and (self.chosen is None or "selected" in a):
             self.chosen = a["value"]
 
     def handle_endtag(self, tag: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation import actions, benchmark_actions, importing
+from annotation import actions, benchmark_actions, comment_actions, importing
 from annotation.document import read_document
 from annotation.models import Comment, Item, ItemEvent, Membership, Revision
 from annotation.states import Role, State
@@ -221,19 +221,19 @@ def test_import_documents_by_others_than_admins_is_refused(team: Team, who: str)
 
 def test_comments_keep_the_items_counts(team: Team) -> None:
     item = team.item()
-    blocker = actions.add_comment(item, "wrong year", actor=team.aud, anchor="c3", blocking=True)
-    actions.add_comment(item, "which one?", actor=team.ann, parent=blocker)
+    blocker = comment_actions.add_comment(item, "wrong year", actor=team.aud, anchor="c3", blocking=True)
+    comment_actions.add_comment(item, "which one?", actor=team.ann, parent=blocker)
     item.refresh_from_db()
     assert (item.open_comments, item.blocking_comments) == (1, 1)
     with pytest.raises(NotAllowed):  # an annotator does not clear somebody's blocker
-        actions.resolve_comment(blocker, actor=team.ann)
-    actions.resolve_comment(blocker, actor=team.aud)
+        comment_actions.resolve_comment(blocker, actor=team.ann)
+    comment_actions.resolve_comment(blocker, actor=team.aud)
     item.refresh_from_db()
     assert (item.open_comments, item.blocking_comments) == (0, 0)
     with pytest.raises(NotAllowed):
-        actions.add_comment(item, "hello", actor=team.stranger)
+        comment_actions.add_comment(item, "hello", actor=team.stranger)
     with pytest.raises(Invalid):
-        actions.add_comment(item, "  \n", actor=team.ann)
+        comment_actions.add_comment(item, "  \n", actor=team.ann)
     assert Comment.objects.count() == 2
 
 

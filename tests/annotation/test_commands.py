@@ -151,7 +151,7 @@ def test_verify_when_a_guard_is_missing_names_it(team: Team) -> None:
 
 def test_reindex_renews_what_is_derived(team: Team) -> None:
     item = team.item()
-    Item.objects.filter(pk=item.pk).update(steps=99, search_text="")
+    Item.objects.filter(pk=item.pk).update(steps=99, stale_gates=3)
     item.source_rows.all().delete()
     out, _ = run("reindex")
     assert "1 items looked at, 1 renewed" in out

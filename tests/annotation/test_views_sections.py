@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation import actions
 from annotation.document import SECTIONS, read_document
-from annotation.models import Item
+from annotation.models import Comment, Item
 from annotation.states import State
-from tests.annotation.pages import HTMX, form_fields, open_form, url
+from tests.annotation.pages import HTMX, form_fields, open_form, texts, url
 from tests.documents import good_data
 from tests.factories import Team
 
@@ -92,18 +94,31 @@ def test_save_for_htmx_answers_with_the_card_and_the_parts_it_changes(team: Team
     for part in (
         'id="item-head" hx-swap-oob="true"',
         'id="outline"',
-        'hx-swap-oob="outerHTML:#sources:not(.is-editing)"',
+        '<section class="wb-card" id="sources"',
     ):
         assert part in html
     assert "<!DOCTYPE" not in html
-    assert "#graph:not(" not in html  # a question changes nothing there
+    assert '<section class="wb-card" id="graph"' not in html  # a question changes nothing there
+
+
+def test_save_for_htmx_reads_the_item_to_find_it_and_under_the_lock(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    fields = open_form(client, item, "design") | {"design": "Another way."}
+    with CaptureQueriesContext(connection) as queries:
+        html = client.post(url(item, "design/"), fields, **HTMX).content.decode()
+    reads = [q["sql"] for q in queries if q["sql"].startswith("SELECT") and '"annotation_item"."document"' in q["sql"]]
+    assert len(reads) == 2
+    assert len(queries) <= 32, [q["sql"][:90] for q in queries]
+    item.refresh_from_db()
+    assert item.checked_hash == item.document_hash
+    assert f"{item.warnings}" in html
 
 
 def test_save_that_unlinks_answers_with_every_section(team: Team) -> None:
     item, client = team.item(), team.client("ann")
     fields = open_form(client, item, "sources") | {"sources-8-remove": "1", "unlink_removed": "lose"}
     html = client.post(url(item, "sources/"), fields, **HTMX).content.decode()
-    assert html.count("outerHTML:#") == len(SECTIONS) - 1
+    assert html.count(" data-section ") == len(SECTIONS)
 
 
 def test_save_with_a_used_key_makes_one_revision(team: Team) -> None:
@@ -146,7 +161,7 @@ def test_new_steps_get_fresh_keys_and_row_numbers_become_links(team: Team) -> No
 
 def test_new_key_when_a_comment_names_it_is_passed_over(team: Team) -> None:
     item, client = team.item(), team.client("ann")
-    actions.add_comment(item, "On a step that was removed", actor=team.aud, anchor="c11")
+    Comment.objects.create(item=item, body="On a step that was removed", author=team.aud, anchor="c11")
     fields = open_form(client, item, "checklist")
     assert fields["checklist-11-newkey"] == "c12"
     # A form from before the comment: its new row was shown as c11, and another one names it so.
@@ -170,7 +185,7 @@ def test_new_node_when_its_key_is_gone_takes_its_links_along(team: Team) -> None
     item, client = team.item(), team.client("ann")
     fields = open_form(client, item, "graph") | {"nodes-6-entity": "Domenico Fontana", "relations-5-from": "n5"}
     fields["relations-5-to"] = fields["nodes-6-newkey"]
-    actions.add_comment(item, "About an old node", actor=team.aud, anchor="n6")
+    Comment.objects.create(item=item, body="About an old node", author=team.aud, anchor="n6")
     assert client.post(url(item, "graph/"), fields).status_code == 302
     graph = content(item, "graph")
     assert (graph["nodes"][-1]["key"], graph["relations"][-1]["to"]) == ("n7", "n7")
@@ -464,3 +479,138 @@ def test_preview_renders_safe_markdown_for_members_only(team: Team) -> None:
     assert "<strong>b</strong>" in html and "<script" not in html
     assert team.client("stranger").post(address, {"design": "b"}).status_code == 404
     assert team.client("aud").get(address).status_code == 405
+
+
+def test_design_and_its_preview_show_the_elements_it_names(team: Team, django_assert_max_num_queries: Any) -> None:
+    text = "From [[n1]] by [[r1]] and [[c1]], see [[s1]], [[i1]] and [[n77]]."
+    item = team.item(read_document(good_data(id="named", design=text)))
+    client = team.client("aud")
+    with django_assert_max_num_queries(5):
+        preview = client.post(url(item, "preview/"), {"design": text}).content.decode()
+    for html in (preview, client.get(url(item)).content.decode()):
+        for key, about in (
+            ("n1", "Forth Bridge"),
+            ("r1", "Forth Bridge → Benjamin Baker"),
+            ("c1", "The bridge in the"),
+        ):
+            place = {"n": "node", "r": "relation", "c": "step"}[key[0]]
+            assert f'href="#{place}-{key}">{key}</a>' in html
+            assert about in html
+        assert html.count("no such element") == 1
+        assert 'href="https://www.theforthbridges.org/forth-bridge/"' in html
+
+
+# --- the graph ----------------------------------------------------------------------------------------------------
+
+
+def test_properties_are_rows_in_their_node_and_lines_are_added(team: Team) -> None:
+    item, client = rich_item(team), team.client("ann")
+    fields = open_form(client, item, "graph")
+    assert fields["nodes-1-prop-2-name"] == "emblem"
+    assert fields["nodes-1-properties"] == ""
+    fields |= {
+        "nodes-1-prop-1-name": "",  # n1's first property is emptied: it goes
+        "nodes-1-prop-1-value": " ",
+        "nodes-1-prop-1-modality": "",
+        "nodes-1-prop-1-sources": "",
+        "nodes-1-prop-2-value": "a | b\nc",
+        "nodes-2-prop-x9-name": "born",
+        "nodes-2-prop-x9-sources": "s2; s3",
+        "nodes-2-properties": "diploma | 1956 | image | s1\nlast",
+    }
+    assert client.post(url(item, "graph/"), fields).status_code == 302
+    first, second, *_others = content(item, "graph")["nodes"]
+    assert first["properties"] == [
+        {"name": "emblem", "value": "a | b\nc", "modality": "image", "sources": [], "extra": {"x": 1}}
+    ]
+    assert [(p["name"], p["value"], p["modality"], p["sources"]) for p in second["properties"][1:]] == [
+        ("born", "", None, ["s2", "s3"]),
+        ("diploma", "1956", "image", ["s1"]),
+        ("last", "", None, []),
+    ]
+
+
+def test_property_with_a_source_that_is_gone_comes_back_with_its_text(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    fields = open_form(client, item, "graph") | {"nodes-1-prop-1-sources": "s99", "nodes-1-prop-1-value": "kept <b>"}
+    response = client.post(url(item, "graph/"), fields)
+    assert response.status_code == 422
+    assert "s99" in texts(response.content.decode())
+    assert form_fields(response.content.decode())["nodes-1-prop-1-value"] == "kept <b>"
+    lines = {"nodes-1-properties": "a | b | c | d | e"}
+    assert "more than four parts" in client.post(url(item, "graph/"), fields | lines).content.decode()
+
+
+def test_graph_drawing_follows_the_form_and_says_what_is_amiss(team: Team) -> None:
+    item, client = team.item(), team.client("aud")
+    fields = open_form(team.client("ann"), item, "graph") | {
+        "nodes-5-remove": "1",
+        "nodes-6-entity": "Rome",
+        "relations-1-to": "n1",
+        "relations-5-from": "n2",
+        "relations-5-to": "n3",
+        "relations-5-via": "Ship designed",
+        "relations-6-from": "n6",
+    }
+    html = client.post(url(item, "graph/drawing/"), fields).content.decode()
+    assert 'data-key="n6"' in html and 'data-key="n5"' not in html
+    said = texts(html)
+    assert "r1 leads from n1 to itself" in said
+    assert "r4: there is no node n5" in said
+    assert "“ship” is no property of n2" in said
+    assert said.count("is no property of n2") == 1
+    assert "r6: one of its ends is not named yet" in said
+    assert "No step covers n6 r5" in said
+    assert fresh(item).revision_number == 1
+    assert client.post(url(item, "graph/drawing/"), {"nodes-1-entity": "\x00"}).status_code in (204, 400, 422)
+    assert client.get(url(item, "graph/drawing/")).status_code == 405
+    assert team.client("stranger").post(url(item, "graph/drawing/"), fields).status_code == 404
+
+
+def test_graph_read_shows_coverage_and_relations_without_their_property(team: Team) -> None:
+    data = good_data(id="bare")
+    data["checklist"][2]["nodes"] = []
+    item = team.item(read_document(data))
+    html = team.client("aud").get(url(item)).content.decode()
+    assert 'data-element="n1" data-steps="c1 c2"' in html
+    assert "“designer” is no property of n1" in texts(html)
+    assert "No step covers n2" in texts(html)
+    assert '<a class="wb-key" href="#step-c5" data-step="c5"' in html
+
+
+# --- the question -------------------------------------------------------------------------------------------------
+
+
+def test_blurs_of_the_typed_question_are_shown_to_members_and_nothing_is_saved(team: Team) -> None:
+    item, client = team.item(), team.client("ann")
+    address = url(item, "question/blurs/")
+    typed = {"question": "One\r\nin 1887 by Thutmose III?", "answer": "the 1880s", "language": "en"}
+    html = client.post(address, typed).content.decode()
+    assert 'data-blur="the late 1880s" data-was="1887" data-start="7"' in html
+    assert 'data-blur="a person" data-was="Thutmose III"' in html
+    assert texts(html).count("still holds the answer") == 1  # the second rendering
+    assert "No number, date or name" in client.post(address, {"question": "Why?"}).content.decode()
+    for odd in ("9" * 500, "<b>1887</b>", "٣٣٧ 三" * 50):
+        assert "<b>1887</b><" not in client.post(address, {"question": odd}).content.decode().replace(
+            "<b>1887</b>\n", ""
+        )
+    assert team.client("aud").post(address, typed).status_code == 200
+    assert team.client("stranger").post(address, typed).status_code == 404
+    assert client.get(address).status_code == 405
+    assert fresh(item).revision_number == 1
+
+
+def test_rivals_link_their_sources_and_are_marked_until_ruled_out(team: Team) -> None:
+    rivals = [
+        {"answer": "1586", "excluded_by": "It is shorter.", "sources": ["s6"]},
+        {"answer": "1587", "excluded_by": " ", "sources": ["s6"]},
+        {"answer": "1589", "excluded_by": "It stands elsewhere.", "sources": []},
+    ]
+    item = team.item(read_document(good_data(id="rivals", rivals=rivals)))
+    html = team.client("aud").get(url(item)).content.decode()
+    said = texts(html)
+    assert "1586 It is shorter. s6 Begun for Thutmose III at Karnak 1587" in said
+    assert said.count("Not ruled out yet") == 2
+    assert "no constraint is named" in said and "no source shows it" in said
+    form = team.client("ann").get(url(item, "question/edit/")).content.decode()
+    assert texts(form).count("Not ruled out yet") == 2

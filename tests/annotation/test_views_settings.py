@@ -16,14 +16,14 @@ MEMBERS = "/b/bench/settings/members/"
 FIELDS = {
     "form": "fields",
     "name": "New name",
-    "description": "",
-    "guideline": "Be *short*.",
+    "description": "Be *short*.",
     "language": "de",
     "target": "40",
     "min_steps": "8",
     "min_nodes": "4",
     "max_answer_words": "9",
     "wikipedia_percent": "30",
+    "dataset_urls": "https://data.example/winter",
 }
 
 

@@ -1,0 +1,99 @@
+"""What people are told, in words and with the address it leads to; and what is addressed to one person. Reads only."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from .models import Benchmark, Notice
+
+Kind = Notice.Kind
+#: Kinds that stand on the home page until they are done; the others are shown there in lists of their own.
+INBOX = (Kind.MENTION, Kind.ANSWER, Kind.COMMENT, Kind.SUGGESTION, Kind.DECISION)
+#: {who}, {item} and {place}; by kind, or by kind and `about`.
+SENTENCES: dict[tuple[str, str] | str, str | Promise] = {
+    Kind.MENTION: _("{who} mentioned you on {place}"),
+    Kind.ANSWER: _("{who} answered on {place}"),
+    Kind.COMMENT: _("{who} commented on {place}"),
+    (Kind.COMMENT, "flagged"): _("{who} flagged {item} as faulty"),
+    (Kind.DECISION, "erratum_valid"): _("{who} decided on a fault of {item}: it is valid"),
+    (Kind.DECISION, "erratum_revised"): _("{who} decided on a fault of {item}: it is to be revised"),
+    (Kind.DECISION, "erratum_uncertain"): _("{who} decided on a fault of {item}: uncertain"),
+    (Kind.DECISION, "erratum_retired"): _("{who} decided on a fault of {item}: it is retired"),
+    Kind.SUGGESTION: _("{who} suggests an edit of {place}"),
+    (Kind.DECISION, "accepted"): _("{who} accepted your edit of {place}"),
+    (Kind.DECISION, "declined"): _("{who} declined your edit of {place}"),
+    Kind.ASSIGNED: _("{who} assigned {item} to you"),
+    (Kind.MOVED, "returned"): _("{who} returned {item}"),
+    (Kind.MOVED, "approved"): _("{who} approved {item}"),
+    (Kind.MOVED, "locked"): _("{who} locked {item}"),
+    (Kind.MOVED, "rejected"): _("{who} rejected {item}"),
+}
+
+
+def name_of(user: Any) -> str:
+    return (user.get_full_name() or user.get_username()) if user else str(_("The system"))
+
+
+def sentence(notice: Notice) -> str:
+    """Who did what, in one line of plain text."""
+    item = f"#{notice.item.number}"
+    anchor = notice.comment.anchor if notice.comment else notice.suggestion.path if notice.suggestion else ""
+    place = str(_("{anchor} of {item}")).format(anchor=anchor, item=item) if anchor else item
+    text = SENTENCES.get((notice.kind, notice.about)) or SENTENCES.get(notice.kind) or "{who}: {item}"
+    return " ".join(str(text).format(who=name_of(notice.actor), item=item, place=place).split())
+
+
+def said(notice: Notice) -> str:
+    """What was written: the comment, the note or the reason; "" where nothing was."""
+    if notice.comment:
+        return notice.comment.body
+    if notice.suggestion and notice.kind == Kind.SUGGESTION:
+        return notice.suggestion.note or notice.suggestion.after
+    return notice.text
+
+
+def path_of(notice: Notice) -> str:
+    """The address on the site that it leads to."""
+    page = reverse("annotation:item-page", args=[notice.item.benchmark.slug, notice.item.number])
+    if notice.comment_id:
+        return f"{page}?panel=comments&show=all#comment-{notice.comment_id}"
+    if notice.suggestion_id:
+        return f"{page}?panel=comments&show=all#suggestion-{notice.suggestion_id}"
+    return page
+
+
+def worded(notices: Iterable[Notice]) -> list[Notice]:
+    """The notices, each with `sentence`, `said` and `path`."""
+    result = list(notices)
+    for notice in result:
+        notice.sentence, notice.said, notice.path = sentence(notice), said(notice), path_of(notice)  # type: ignore[attr-defined]
+    return result
+
+
+def _for(user: Any) -> QuerySet[Notice]:
+    """What is addressed to a person in the benchmarks that they are still a member of."""
+    return Notice.objects.filter(user=user, kind__in=INBOX, item__benchmark__memberships__user=F("user"))
+
+
+def with_rows(notices: QuerySet[Notice]) -> QuerySet[Notice]:
+    """With all that wording needs, and no document."""
+    columns = ["kind", "about", "text", "created", "done", "user", "mail", "item__number", "item__benchmark__slug"]
+    people = ["actor__username", "actor__first_name", "actor__last_name"]
+    of = ["comment__body", "comment__anchor", "comment__blocking", "comment__parent", "comment__deleted"]
+    of += ["suggestion__path", "suggestion__note", "suggestion__after"]
+    return notices.select_related("actor", "item__benchmark", "comment", "suggestion").only(*columns, *people, *of)
+
+
+def open_count(user: Any) -> int:
+    """How many things wait for a person: one query of an index of the open ones."""
+    return _for(user).filter(done=None).count()
+
+
+def addressed_to(user: Any, benchmarks: Sequence[Benchmark] | None = None) -> QuerySet[Notice]:
+    """Open ones first, each part newest first."""
+    narrowed = Q() if benchmarks is None else Q(item__benchmark__in=benchmarks)
+    return with_rows(_for(user).filter(narrowed)).order_by(F("done").desc(nulls_first=True), "-pk")
