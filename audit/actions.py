@@ -4,36 +4,43 @@ The only caller of `annotation.actions.move_state` and `record_gates`. Raises No
 Invalid (422) with nothing written.
 """
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation import steps as checks
-from annotation.actions import move_state, record_gates
+from annotation.actions import locked_item, move_state, record_event, record_gates
 from annotation.benchmarks import Benchmark, Item, Membership
-from annotation.document import canonical_hash
 from annotation.findings import message_of
-from annotation.models import ItemEvent, Revision
+from annotation.models import ItemEvent, Notice, Revision
+from annotation.notice_actions import notify, people_of
+from annotation.queries import present_revision
 from annotation.states import State
 from lhdr_site.shared.errors import Conflict, Invalid
-from lhdr_site.shared.validation import validate
 
+from .claim_actions import hold
 from .evidence import elements_to_tick
-from .models import Calibration, CriterionResult, ElementTick, Release, ReleaseItem, Review, Transition
+from .link_queries import open_links
+from .locking import lock_conditions
+from .models import Calibration, CriterionResult, ElementTick, Review, ReviewClaim, Transition
+from .news import last_edit, last_move
 from .permissions import (
-    may_cut_release,
     may_lock_imported,
     may_make_move,
     may_review,
     may_set_calibration,
     standing_of,
 )
-from .queries import as_result, is_calibrated, latest_results, locked_without_audit, open_ticks, what_pass_waits_for
-from .text import gate_title, state_name
+from .probe_queries import probe_gaps
+from .queries import as_result, is_calibrated, latest_results, open_candidates, open_ticks, what_pass_waits_for
+from .return_actions import in_words, read_points, record_points
+from .return_queries import unanswered
+from .second_actions import draw_double_audit
+from .text import state_name
 from .workflow import (
     CRITERIA,
     NEEDS_REASON,
@@ -41,7 +48,6 @@ from .workflow import (
     Move,
     Phase,
     gate_entries,
-    gates_in_the_way,
     holds,
     next_state,
     phase_of,
@@ -59,6 +65,7 @@ EVENTS = {
     Move.UNLOCK: "item.unlocked",
     Move.REOPEN: "item.reopened",
 }
+TOLD = (State.RETURNED, State.APPROVED, State.LOCKED, State.REJECTED)  # what authors hear of
 SUPERSEDED = "superseded"  # outcome of a review that somebody else's decision ended
 
 
@@ -71,6 +78,7 @@ def submit_item(item: Item, document_hash: str, *, actor: User) -> Item:
     item = _locked(item)
     _require_move(item, Move.SUBMIT, actor)
     _require_hash(item, document_hash)
+    _require_answers(item)
     _require_no_errors(item, _("It cannot be submitted before these errors are mended:"))
     _move(item, Move.SUBMIT, actor=actor)
     _pass_what_holds(item)
@@ -121,6 +129,25 @@ def record_criterion(
             code="ticks_missing",
             elements=missing,
         )
+    if passed and criterion == "unique" and (answers := open_candidates(item)):
+        raise Invalid(
+            _("It passes once every candidate answer is ruled out or taken back. Still open: %(answers)s.")
+            % {"answers": "; ".join(answers)},
+            code="candidates_open",
+        )
+    if passed and criterion == "probes" and (gaps := probe_gaps(item)):
+        raise Invalid(
+            _("It cannot pass as the probes stand:") + " " + " ".join(gaps),
+            code="probes_missing",
+            problems=[{"path": "probes", "message": gap} for gap in gaps],
+        )
+    if passed and criterion == "urls" and (unopened := open_links(item)):
+        raise Invalid(
+            _("It passes once the link check opened every URL, or a person said that they did. Still open: %(keys)s.")
+            % {"keys": ", ".join(unopened)},
+            code="links_missing",
+            elements=unopened,
+        )
     result = CriterionResult.objects.create(
         review=_open_review(item, actor, phase),
         criterion=criterion,
@@ -130,7 +157,9 @@ def record_criterion(
         **_seen(item, actor),
     )
     _refresh_gates(item)
-    _event(item, actor, "criterion.recorded", criterion=criterion, rating=rating, passed=passed)
+    record_event(
+        item, actor, "criterion.recorded", criterion=criterion, rating=rating, passed=passed, note=result.comment
+    )
     return result
 
 
@@ -147,20 +176,29 @@ def tick_element(
         raise Invalid.at("element", _("There is no element %(key)s in this item.") % {"key": element[:60]})
     _require_phase_of(item, criterion, actor)
     _require_hash(item, document_hash)
-    return ElementTick.objects.create(
+    tick = ElementTick.objects.create(
         review=_open_review(item, actor, phase),
         element=element,
         supported=supported,
         comment=comment.strip(),
         **_seen(item, actor),
     )
+    record_event(item, actor, "element.ticked", element=element, supported=supported, note=tick.comment)
+    return tick
 
 
 @transaction.atomic
 def finish_review(
-    item: Item, move: Move, document_hash: str, *, actor: User, reason: str = "", calibrate: bool = True
+    item: Item,
+    move: Move,
+    document_hash: str,
+    *,
+    actor: User,
+    reason: str = "",
+    points: Iterable[Mapping[str, Any]] = (),
+    calibrate: bool = True,
 ) -> Item:
-    """Pass, return or reject an item.
+    """Pass, return or reject an item. A return may name `points` (text, anchor, criterion) that the author answers.
 
     A pass needs a fresh passing answer to every criterion of the phase. Passing phase 1 marks the author as calibrated
     unless `calibrate` is false. After a pass, later phases that still hold are passed by the system.
@@ -172,18 +210,20 @@ def finish_review(
     item = _locked(item)
     _require_move(item, move, actor)
     _require_hash(item, document_hash)
+    asked = read_points(item, points) if move is Move.RETURN else []
+    reason = "\n".join(filter(None, [in_words(item, asked), reason.strip()]))
     _require_reason(move, reason)
     phase = phase_of(State(item.state))
-    if move is Move.PASS and phase is not None:
-        if waiting := what_pass_waits_for(item, phase):
-            raise Invalid(
-                _("It passes once every criterion of this phase has a passing answer for the present content."),
-                code="criteria_missing",
-                problems=[{"path": code, "message": message} for code, message in waiting],
-            )
+    if move is Move.PASS and phase is not None and (waiting := what_pass_waits_for(item, phase)):
+        raise Invalid(
+            _("It passes once every criterion of this phase has a passing answer for the present content."),
+            code="criteria_missing",
+            problems=[{"path": code, "message": message} for code, message in waiting],
+        )
+    if phase is not None:
         _open_review(item, actor, phase)
     _end_reviews(item, move, actor)
-    _move(item, move, actor=actor, reason=reason)
+    record_points(_move(item, move, actor=actor, reason=reason), asked)
     if pilot and calibrate and not is_calibrated(item.author, item.benchmark):
         _calibrate(item.benchmark, item.author, True, _("Passed phase 1 with %(item)s") % {"item": item}, actor)
         for other in waiting_items:
@@ -195,15 +235,27 @@ def finish_review(
 
 
 @transaction.atomic
-def set_calibration(benchmark: Benchmark, annotator: User, calibrated: bool, *, actor: User, note: str = "") -> None:
-    """Mark an annotator as calibrated or not; what a calibrated one submitted enters phase 2 by itself."""
+def set_calibration(
+    benchmark: Benchmark,
+    annotator: User,
+    calibrated: bool,
+    *,
+    actor: User,
+    note: str = "",
+    but: Collection[int] = (),
+) -> None:
+    """Mark an annotator as calibrated or not; what a calibrated one submitted enters phase 2 by itself.
+
+    but: keys of items that do not, since a person judged them.
+    """
     waiting = _waiting_of(benchmark, annotator)
     may_set_calibration(actor, benchmark, annotator).require()
     if not Membership.objects.filter(benchmark=benchmark, user=annotator).exists():
         raise Invalid.at("annotator", _("%(name)s is not a member of this benchmark.") % {"name": annotator})
     _calibrate(benchmark, annotator, calibrated, note, actor)
     for item in waiting:
-        _pass_what_holds(item)
+        if item.pk not in but:
+            _pass_what_holds(item)
 
 
 # --- locking ------------------------------------------------------------------------------------------------------
@@ -215,19 +267,13 @@ def lock_item(item: Item, document_hash: str, *, actor: User) -> Item:
     item = _locked(item)
     _require_move(item, Move.LOCK, actor)
     _require_hash(item, document_hash)
-    in_the_way = gates_in_the_way(item.gates, item.section_hashes, sandbox=item.benchmark.is_sandbox)
-    if in_the_way:
+    unmet = [condition for condition in lock_conditions(item) if not condition.met and condition.code != "errors_found"]
+    if unmet:
         raise Invalid(
-            _("Locking needs every gate passed and fresh: %(gates)s. Return the item, so that its audit is made good.")
-            % {"gates": ", ".join(f"{gate_title(gate)} ({status.value})" for gate, status in in_the_way)},
-            code="gates_not_passed",
-            problems=[{"path": gate.value, "message": status.value} for gate, status in in_the_way],
-        )
-    if item.blocking_comments:
-        raise Invalid(
-            _("Comments that block locking are open: %(count)d. Resolve them first.")
-            % {"count": item.blocking_comments},
-            code="blocking_comments",
+            _("It cannot be locked yet: %(conditions)s. What the audit lacks is made good by returning the item.")
+            % {"conditions": "; ".join(condition.text for condition in unmet)},
+            code=unmet[0].code,
+            problems=[{"path": condition.path, "message": condition.text} for condition in unmet],
         )
     _require_no_errors(item, _("It cannot be locked before these errors are mended:"))
     _move(item, Move.LOCK, actor=actor)
@@ -261,20 +307,31 @@ def lock_imported(benchmark: Benchmark, *, actor: User) -> int:
     imported = Revision.objects.filter(number=1, kind=Revision.Kind.IMPORT).values("item")
     items = Item.objects.select_for_update(of=("self",)).filter(benchmark=benchmark, state=State.DRAFT, pk__in=imported)
     count = 0
-    for item in items.defer("document", "search_text", "findings").order_by("pk"):
+    for item in items.defer("document", "findings").order_by("pk"):
         _move(item, Move.LOCK_IMPORTED, actor=actor, reason=_("Imported and locked for trying out, without an audit"))
         count += 1
     return count
 
 
-def make_move(item: Item, name: str, *, document_hash: str, reason: str, calibrate: bool = True, actor: User) -> Item:
+def make_move(
+    item: Item,
+    name: str,
+    *,
+    document_hash: str,
+    reason: str,
+    points: Iterable[Mapping[str, Any]] = (),
+    calibrate: bool = True,
+    actor: User,
+) -> Item:
     """The action for a move that page and API name by its word."""
     if name == Move.SUBMIT:
         return submit_item(item, document_hash, actor=actor)
     if name == Move.WITHDRAW:
         return withdraw_item(item, actor=actor, reason=reason)
     if name in (Move.PASS, Move.RETURN, Move.REJECT):
-        return finish_review(item, Move(name), document_hash, actor=actor, reason=reason, calibrate=calibrate)
+        return finish_review(
+            item, Move(name), document_hash, actor=actor, reason=reason, points=points, calibrate=calibrate
+        )
     if name == Move.LOCK:
         return lock_item(item, document_hash, actor=actor)
     if name == Move.UNLOCK:
@@ -286,72 +343,12 @@ def make_move(item: Item, name: str, *, document_hash: str, reason: str, calibra
     raise Invalid.at("move", text, code="unknown_move")
 
 
-# --- releases -----------------------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def cut_release(benchmark: Benchmark, name: str, note: str = "", *, actor: User) -> Release:
-    """Copy every locked item into a new release. It is marked “not audited” in a sandbox and when any of its items was
-    locked without an audit. `hash` is the canonical hash of the list of item hashes, in order."""
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-    may_cut_release(actor, benchmark).require()
-    name = name.strip()
-    locked = list(
-        Item.objects.select_for_update()
-        .filter(benchmark=benchmark, state=State.LOCKED)
-        .order_by("number")
-        .only("pk", "document_hash")
-    )
-    if not locked:
-        raise Invalid(_("No item is locked yet, so there is nothing to release. Lock items first."), code="none_locked")
-    release = Release(
-        benchmark=benchmark,
-        name=name,
-        note=note.strip(),
-        audited=not benchmark.is_sandbox and not locked_without_audit(benchmark).exists(),
-        item_count=len(locked),
-        hash=canonical_hash([item.document_hash for item in locked]),
-        canary=benchmark.canary,
-        created_by=actor,
-    )
-    if Release.objects.filter(benchmark=benchmark, name=release.name).exists():
-        text = _("There is a release “%(name)s” already; releases never change. Choose another name.")
-        raise Invalid.at("name", text % {"name": release.name}, code="name_taken")
-    validate(release)
-    release.save(force_insert=True)
-    revisions = Revision.objects.filter(
-        item__benchmark=benchmark, item__state=State.LOCKED, number=F("item__revision_number")
-    ).order_by("item__number")
-    batch: list[ReleaseItem] = []
-    for position, revision in enumerate(
-        revisions.select_related("item").only("document", "document_hash", "item__uid").iterator(200)
-    ):
-        batch.append(
-            ReleaseItem(
-                release=release,
-                position=position,
-                item=revision.item,
-                revision=revision,
-                uid=revision.item.uid,
-                document_hash=revision.document_hash,
-                document=revision.document,
-            )
-        )
-        if len(batch) == 200:
-            ReleaseItem.objects.bulk_create(batch)
-            batch.clear()
-    ReleaseItem.objects.bulk_create(batch)
-    data = {"release": name, "items": len(locked), "audited": release.audited}
-    ItemEvent.objects.create(benchmark=benchmark, actor=actor, kind="release.cut", data=data)
-    return release
-
-
 # --- parts of the above -------------------------------------------------------------------------------------------
 
 
 def _locked(item: Item) -> Item:
     """The item's row, locked, then those of its open reviews: always in this order."""
-    item = Item.objects.select_for_update(of=("self",)).select_related("benchmark", "author").get(pk=item.pk)
+    item = locked_item(item)
     list(Review.objects.select_for_update().filter(item=item, ended=None).order_by("pk"))
     return item
 
@@ -367,8 +364,8 @@ def _require_move(item: Item, move: Move, actor: User) -> None:
     standing = standing_of(actor, item)
     if standing.role is not None and next_state(State(item.state), move) is None:
         raise Conflict(
-            _("The item is in state “%(state)s” now, where this cannot be done. Reload the page to see what can.")
-            % {"state": state_name(State(item.state))},
+            _("The item is in state “%(state)s” now, where this cannot be done. %(moved)s Reload the page.")
+            % {"state": state_name(State(item.state)), "moved": last_move(item)},
             code="wrong_state",
             state=item.state,
         )
@@ -382,8 +379,8 @@ def _require_phase_of(item: Item, criterion: str, actor: User) -> Phase:
     may_review(actor, item, phase=phase).require()
     if phase_of(State(item.state)) is not phase:
         raise Conflict(
-            _("This belongs to phase %(phase)d, and the item is in state “%(state)s” now. Reload the page.")
-            % {"phase": phase.number, "state": state_name(State(item.state))},
+            _("This belongs to phase %(phase)d, and the item is in state “%(state)s” now. %(moved)s Reload the page.")
+            % {"phase": phase.number, "state": state_name(State(item.state)), "moved": last_move(item)},
             code="wrong_state",
             state=item.state,
         )
@@ -393,8 +390,8 @@ def _require_phase_of(item: Item, criterion: str, actor: User) -> Phase:
 def _require_hash(item: Item, document_hash: str) -> None:
     if item.document_hash != document_hash:
         raise Conflict(
-            _("The item changed since you opened it (it is at r%(revision)d now). Look at what changed, then decide.")
-            % {"revision": item.revision_number},
+            _("The item changed since you opened it: %(edit)s. Look at what changed, then decide.")
+            % {"edit": last_edit(item)},
             code="stale_hash",
             hash=item.document_hash,
         )
@@ -403,6 +400,17 @@ def _require_hash(item: Item, document_hash: str) -> None:
 def _require_reason(move: Move, reason: str) -> None:
     if move in NEEDS_REASON and not reason.strip():
         raise Invalid.at("reason", _("Give a reason: it is what the others will read."), code="reason_missing")
+
+
+def _require_answers(item: Item) -> None:
+    """Before it is submitted again, every point of the return has an answer."""
+    if missing := unanswered(item):
+        raise Invalid(
+            _("Mark each point of the return as mended, or say why you dispute it. Not answered: %(points)s.")
+            % {"points": "; ".join(f"“{point.text[:80]}”" for point in missing[:5])},
+            code="points_open",
+            problems=[{"path": f"points.{point.pk}", "message": point.text[:300]} for point in missing],
+        )
 
 
 def _require_no_errors(item: Item, text: str) -> None:
@@ -420,26 +428,28 @@ def _require_no_errors(item: Item, text: str) -> None:
 
 def _seen(item: Item, actor: User) -> dict[str, Any]:
     """What a result is bound to."""
-    revision = Revision.objects.only("pk").get(item=item, number=item.revision_number)
+    revision = present_revision(item)
     return {"item": item, "revision": revision, "section_hashes": item.section_hashes, "auditor": actor}
 
 
-def _move(item: Item, move: Move, *, actor: User | None, reason: str = "") -> None:
+def _move(item: Item, move: Move, *, actor: User | None, reason: str = "") -> Transition:
     """The Transition first, then the state: the database lets go of a locked item only in this order."""
     state = State(item.state)
     to = next_state(state, move)
     assert to is not None, (state, move)
-    revision = Revision.objects.only("pk").get(item_id=item.pk, number=item.revision_number)
-    Transition.objects.create(
+    revision = present_revision(item)
+    row = Transition.objects.create(
         item=item, move=move, from_state=state, to_state=to, actor=actor, reason=reason.strip(), revision=revision
     )
     move_state(item, to)
-    _event(item, actor, EVENTS[move], move=move, **{"from": state, "to": to}, reason=reason.strip())
-
-
-def _event(item: Item, actor: User | None, kind: str, **data: Any) -> None:
-    data["revision"] = item.revision_number
-    ItemEvent.objects.create(benchmark_id=item.benchmark_id, item=item, actor=actor, kind=kind, data=data)
+    ReviewClaim.objects.filter(item=item).delete()
+    if to is State.SECONDARY_AUDIT:
+        draw_double_audit(item)
+    if to in TOLD and move is not Move.LOCK_IMPORTED:
+        notify(people_of(item), Notice.Kind.MOVED, item, actor=actor, about=to, text=reason.strip())
+    facts = {"from": state, "to": to, "hash": item.document_hash}
+    record_event(item, actor, EVENTS[move], move=move, **facts, reason=reason.strip())
+    return row
 
 
 def _open_review(item: Item, actor: User, phase: Phase | None = None) -> Review:
@@ -449,7 +459,8 @@ def _open_review(item: Item, actor: User, phase: Phase | None = None) -> Review:
     review = Review.objects.filter(item=item, phase=phase.number, auditor=actor, ended=None).first()
     if review is None:
         review = Review.objects.create(item=item, phase=phase.number, auditor=actor)
-        _event(item, actor, "review.started", phase=phase.number)
+        hold(item, actor, phase)
+        record_event(item, actor, "review.started", phase=phase.number)
     return review
 
 
@@ -501,5 +512,7 @@ def _reason_to_pass(item: Item, phase: Phase) -> str | None:
     for criterion in required_criteria(phase, sandbox=item.benchmark.is_sandbox):
         row = results.get(criterion.code)
         if not holds(criterion, as_result(row) if row else None, item.section_hashes):
+            return None
+        if criterion.code == "probes" and probe_gaps(item):
             return None
     return _("Every criterion of phase %(number)d was passed before on the same content.") % {"number": phase.number}

@@ -18,7 +18,7 @@ class TransitionAdmin(ReadOnly):
     ordering = ["-pk"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("item__document", "item__search_text", "item__findings")
+        return super().get_queryset(request).defer("item__document", "item__findings")
 
 
 @admin.register(CriterionResult)
@@ -29,7 +29,7 @@ class CriterionResultAdmin(ReadOnly):
     ordering = ["-pk"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("item__document", "item__search_text", "item__findings")
+        return super().get_queryset(request).defer("item__document", "item__findings")
 
 
 @admin.register(Release)

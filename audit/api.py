@@ -1,33 +1,44 @@
-"""The audit over HTTP: moves, answers, ticks and releases. The same actions and errors as the pages."""
+"""The audit over HTTP: moves, answers and ticks. The same actions and errors as the pages."""
 
-from typing import Any, cast
+from typing import Any
 
-from django.contrib.auth.models import User
-from django.http import StreamingHttpResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.benchmarks import Item, get_benchmark_for, get_item_for
+from annotation.benchmarks import Item, get_item_for
 from annotation.states import State
+from lhdr_site.shared.api import person, read_body
 from lhdr_site.shared.errors import Invalid
 
-from . import actions, releases
-from .models import CriterionResult, Release
-from .permissions import is_possible, may_export_release, standing_of
-from .queries import gate_statuses, latest_results, latest_ticks, release_rows, releases_of, transitions_of
+from . import actions
+from .models import CriterionResult, ReturnPoint
+from .permissions import is_possible, require_not_blind, standing_of
+from .queries import gate_statuses, latest_results, latest_ticks, transitions_of
+from .return_actions import answer_point, judge_point
+from .return_queries import points_of
 from .workflow import CRITERIA, PHASE_OF_CRITERION, Move, is_fresh
 
 MOVES = [move.value for move in Move if move is not Move.LOCK_IMPORTED]
+
+
+class PointInput(serializers.Serializer[Any]):
+    text = serializers.CharField(max_length=4000)
+    anchor = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=100, help_text="A section or an element; “” is all."
+    )
+    criterion = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)
 
 
 class MoveInput(serializers.Serializer[Any]):
     move = serializers.ChoiceField(choices=MOVES)
     hash = serializers.CharField(required=False, default="", help_text="The document's hash that was seen.")
     reason = serializers.CharField(required=False, default="", allow_blank=True)
+    points = PointInput(many=True, required=False, default=list, help_text="What to mend, when it is returned.")
     calibrate = serializers.BooleanField(required=False, default=True, help_text="When phase 1 is passed.")
 
 
@@ -44,29 +55,6 @@ class TickInput(serializers.Serializer[Any]):
     supported = serializers.BooleanField()
     comment = serializers.CharField(required=False, default="", allow_blank=True)
     hash = serializers.CharField()
-
-
-class ReleaseInput(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=50)
-    note = serializers.CharField(required=False, default="", allow_blank=True)
-
-
-def _read(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    """The body's values; Invalid (422) naming each field that is wrong."""
-    given = serializer(data=request.data)
-    if given.is_valid():
-        return dict(given.validated_data)
-    problems = [
-        {"path": str(path), "message": str(message)}
-        for path, found in given.errors.items()
-        for message in (found if isinstance(found, list) else [found])
-    ]
-    raise Invalid.of(problems)
-
-
-def _person(request: Request) -> User:
-    """The default permission class lets in nobody who is not logged in."""
-    return cast(User, request.user)
 
 
 def _standing(item: Item, user: Any) -> dict[str, Any]:
@@ -87,6 +75,7 @@ class MoveView(APIView):
     @extend_schema(operation_id="item_moves", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
+        require_not_blind(request.user, item)
         history = [
             {
                 "move": row.move,
@@ -104,14 +93,15 @@ class MoveView(APIView):
     @extend_schema(operation_id="move_item", request=MoveInput, responses=OpenApiTypes.OBJECT)
     def post(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
-        data = _read(MoveInput, request)
+        data = read_body(MoveInput, request)
         after = actions.make_move(
             item,
             data["move"],
             document_hash=data["hash"],
             reason=data["reason"],
+            points=data["points"],
             calibrate=data["calibrate"],
-            actor=_person(request),
+            actor=person(request),
         )
         return Response({**_standing(after, request.user), "state": State(after.state).value})
 
@@ -122,6 +112,7 @@ class CriteriaView(APIView):
     @extend_schema(operation_id="item_criteria", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
+        require_not_blind(request.user, item)
         rows = latest_results(item)
         return Response(
             {"hash": item.document_hash, "criteria": [_result(rows[c], item) for c in CRITERIA if c in rows]}
@@ -130,7 +121,7 @@ class CriteriaView(APIView):
     @extend_schema(operation_id="record_criterion", request=CriterionInput, responses={201: OpenApiTypes.OBJECT})
     def post(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
-        data = _read(CriterionInput, request)
+        data = read_body(CriterionInput, request)
         actions.record_criterion(
             item,
             data["criterion"],
@@ -138,7 +129,7 @@ class CriteriaView(APIView):
             rating=data["rating"],
             passed=data["passed"],
             comment=data["comment"],
-            actor=_person(request),
+            actor=person(request),
         )
         item = get_item_for(request.user, slug, number)
         answer = _result(latest_results(item)[data["criterion"]], item)
@@ -165,6 +156,7 @@ class TicksView(APIView):
     @extend_schema(operation_id="item_ticks", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
+        require_not_blind(request.user, item)
         ticks = [
             {
                 "element": tick.element,
@@ -182,77 +174,56 @@ class TicksView(APIView):
     @extend_schema(operation_id="tick_element", request=TickInput, responses={201: OpenApiTypes.OBJECT})
     def post(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number)
-        data = _read(TickInput, request)
+        data = read_body(TickInput, request)
         row = actions.tick_element(
             item,
             data["element"],
             data["hash"],
             supported=data["supported"],
             comment=data["comment"],
-            actor=_person(request),
+            actor=person(request),
         )
         return Response({"element": row.element, "supported": row.supported}, status=201)
 
 
-def _release(release: Release) -> dict[str, Any]:
+class PointAnswerInput(serializers.Serializer[Any]):
+    answer = serializers.ChoiceField(choices=ReturnPoint.Answer.values, required=False)
+    text = serializers.CharField(required=False, default="", allow_blank=True)
+    accepted = serializers.BooleanField(required=False, allow_null=True, default=None)
+
+
+class PointsView(APIView):
+    """What the latest return asked for, with the answers."""
+
+    @extend_schema(operation_id="return_points", responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        item = get_item_for(request.user, slug, number)
+        require_not_blind(request.user, item)
+        return Response({"hash": item.document_hash, "points": [_point(point) for point in points_of(item)]})
+
+
+class PointView(APIView):
+    """Answering a point as its author (`answer`, `text`), or judging the answer (`accepted`)."""
+
+    @extend_schema(operation_id="answer_point", request=PointAnswerInput, responses=OpenApiTypes.OBJECT)
+    def post(self, request: Request, slug: str, number: int, pk: int) -> Response:
+        item = get_item_for(request.user, slug, number)
+        data = read_body(PointAnswerInput, request)
+        if ("answer" in data) == (data["accepted"] is not None):
+            raise Invalid.at("answer", _("Send either “answer” or “accepted”."))
+        if "answer" in data:
+            return Response(_point(answer_point(item, pk, data["answer"], data["text"], actor=person(request))))
+        return Response(_point(judge_point(item, pk, data["accepted"], actor=person(request))))
+
+
+def _point(point: ReturnPoint) -> dict[str, Any]:
     return {
-        "name": release.name,
-        "note": release.note,
-        "audited": release.audited,
-        "items": release.item_count,
-        "hash": release.hash,
-        "canary": release.canary,
-        "created_by": release.created_by.get_username(),
-        "created": release.created,
+        "id": point.pk,
+        "text": point.text,
+        "anchor": point.anchor,
+        "criterion": point.criterion,
+        "answer": point.answer,
+        "answer_text": point.answer_text,
+        "answered_by": point.answered_by.get_username() if point.answered_by else None,
+        "accepted": point.accepted,
     }
-
-
-class ReleaseListView(APIView):
-    """A benchmark's releases, the newest first, and cutting one."""
-
-    @extend_schema(operation_id="releases", responses=OpenApiTypes.OBJECT)
-    def get(self, request: Request, slug: str) -> Response:
-        benchmark = get_benchmark_for(request.user, slug)
-        return Response({"releases": [_release(release) for release in releases_of(benchmark)]})
-
-    @extend_schema(operation_id="cut_release", request=ReleaseInput, responses={201: OpenApiTypes.OBJECT})
-    def post(self, request: Request, slug: str) -> Response:
-        benchmark = get_benchmark_for(request.user, slug)
-        data = _read(ReleaseInput, request)
-        release = actions.cut_release(benchmark, data["name"], data["note"], actor=_person(request))
-        return Response(_release(release), status=201)
-
-
-class ReleaseView(APIView):
-    """One release with its items, without their documents."""
-
-    @extend_schema(operation_id="release", responses=OpenApiTypes.OBJECT)
-    def get(self, request: Request, slug: str, name: str) -> Response:
-        release = releases.get_release(get_benchmark_for(request.user, slug), name)
-        rows = [
-            {
-                "position": row.position,
-                "id": row.uid,
-                "number": row.item.number,
-                "revision": row.revision_number,  # type: ignore[attr-defined]
-                "hash": row.document_hash,
-            }
-            for row in release_rows(release)
-        ]
-        return Response({**_release(release), "rows": rows})
-
-
-class ExportView(APIView):
-    """The release as a file: one line per item."""
-
-    @extend_schema(
-        operation_id="export_release",
-        parameters=[OpenApiParameter("variant", enum=releases.VARIANTS, required=True)],
-        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, slug: str, name: str) -> StreamingHttpResponse:
-        benchmark = get_benchmark_for(request.user, slug)
-        release = releases.get_release(benchmark, name)
-        may_export_release(request.user, benchmark).require()
-        variant = releases.require_variant(request.query_params.get("variant", ""))
-        return releases.export_response(release, variant, images=request.query_params.get("images") == "1")

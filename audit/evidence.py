@@ -1,12 +1,13 @@
 """What a person ticks, one by one: the elements whose sources must support them, and the sources themselves.
 
-PURE: imports no Django, only `annotation.document`.
+PURE: imports no Django, only `annotation.document` and `annotation.folding`.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from annotation.document import canonical_hash
+from annotation.folding import fold
 
 ANSWER = "answer"
 _SUPPORTED = ("nodes", "relations", "checklist")
@@ -42,3 +43,13 @@ def content_hashes(document: Mapping[str, Any]) -> dict[str, str]:
     answer = [document[name] for name in ("question", "answer", "answer_aliases", "answer_sources", "as_of")]
     hashes[ANSWER] = with_sources(answer, document["answer_sources"])
     return hashes
+
+
+def ruling_out(document: Mapping[str, Any], answer: str) -> str:
+    """The constraint by which the document's rivals rule an answer out; "" when none of them does.
+
+    Answers are compared folded (case, accents, white space).
+    """
+    wanted = fold(answer)
+    said = (rival["excluded_by"].strip() for rival in document["rivals"] if fold(rival["answer"]) == wanted)
+    return next(filter(None, said), "")

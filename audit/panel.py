@@ -3,31 +3,42 @@
 Reads only. Views hand it to the templates; it decides nothing that an action would not decide again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation import graph
 from annotation.benchmarks import Item
-from annotation.diff import Change, diff_documents
-from annotation.document import Document, Image, Source, Step, read_document
-from annotation.drawing import Drawing, draw_checklist, draw_graph
+from annotation.diff import diff_documents
+from annotation.document import SECTIONS, read_document
+from annotation.draft_queries import draft_of
 from annotation.findings import message_of
-from annotation.models import Revision, StoredImage
-from annotation.queries import labels_of
-from annotation.states import GateStatus, State
+from annotation.gates import gates_shown
+from annotation.models import Draft, Revision
+from annotation.states import GATE_SECTIONS, Gate, GateStatus, State
 
+from .duty import Duty
 from .evidence import ANSWER, elements_to_tick
+from .item_evidence import Evidence
+from .link_queries import Link, links_of
+from .locking import Condition, lock_conditions
 from .models import CriterionResult, Review, Transition
-from .permissions import Standing, may_make_move, may_review, standing_of
+from .permissions import (
+    Standing,
+    may_answer_point,
+    may_judge_point,
+    may_make_move,
+    may_raise_candidate,
+    may_review,
+    may_vouch_link,
+    require_not_blind,
+    standing_of,
+)
 from .queries import (
     Tick,
-    gate_statuses,
     is_calibrated,
     last_review_of,
     latest_results,
@@ -37,19 +48,32 @@ from .queries import (
     transitions_of,
     what_pass_waits_for,
 )
+from .return_queries import PLACE, Points, point_rows, words_of
+from .rows import (
+    Changes,
+    CriterionRow,
+    GateChanges,
+    Offer,
+    TickGroup,
+    TickRow,
+    Wait,
+)
 from .text import gate_title, move_name
 from .workflow import (
+    CRITERIA,
+    FEEDS,
     NEEDS_REASON,
     OPTIONAL_IN_SANDBOX,
     PHASES,
     Criterion,
     Move,
     Phase,
-    gates_in_the_way,
     is_fresh,
     next_state,
     phase_of,
 )
+
+REVIEW_DRAFT = "audit"  # the section under which unsent text of a review is kept
 
 # Which part of the page holds the evidence for a criterion.
 EVIDENCE = {
@@ -67,7 +91,7 @@ EVIDENCE = {
     "public": "findings",
     "non_text": "non-text",
     "changes_state": "non-text",
-    "probes": "seen",
+    "probes": "probes",
     "urls": "support",
     "breadth": "support",
     "inspectable": "non-text",
@@ -75,122 +99,12 @@ EVIDENCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionRow:
-    """One criterion with its latest answer."""
-
-    number: int
-    criterion: Criterion
-    title: str
-    help: str
-    status: str  # passed, failed, stale, open
-    result: CriterionResult | None
-    optional: bool
-    evidence: str
-    ticked: int = 0
-    to_tick: int = 0
-
-    @property
-    def is_open(self) -> bool:
-        return self.status in ("open", "stale")
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """One thing that a move waits for, and where on the page it is seen to."""
-
-    text: str
-    href: str
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A move that the item's state allows: who may make it and what it waits for."""
-
-    move: Move
-    label: str
-    denied: str  # why this person may not; "" when they may
-    waits: Sequence[Wait]  # what is still missing; empty when it can be made now
-    needs_reason: bool
-
-    @property
-    def is_open(self) -> bool:
-        return not self.denied and not self.waits
-
-
-@dataclass(frozen=True, slots=True)
-class TickRow:
-    """One element to tick: what must be supported, by which sources, and the latest word on it."""
-
-    key: str
-    text: str
-    more: str
-    sources: Sequence[Source]
-    missing: Sequence[str]  # keys of sources it names that do not exist
-    tick: Tick | None
-
-    @property
-    def word(self) -> str:
-        """yes, no, or "" when nobody said so of the present content."""
-        if self.tick is None or not self.tick.holds:
-            return ""
-        return "yes" if self.tick.supported else "no"
-
-
-@dataclass(frozen=True, slots=True)
-class TickGroup:
-    title: str
-    rows: Sequence[TickRow]
-
-    @property
-    def done(self) -> int:
-        return sum(row.word == "yes" for row in self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of the question; `number` counts the marked ones from 1, 0 is plain text."""
-
-    text: str
-    number: int = 0
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    image: Image
-    is_stored: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """A step and what would not hold without it."""
-
-    number: int
-    step: Step
-    loses: str
-    needed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What changed since the person last judged the item."""
-
-    review: Review
-    seen: Revision
-    asked: str
-    changes: Sequence[Change]
-
-
 @dataclass
-class Panel:
+class Panel(Duty, Evidence):
     """Everything about an item's audit; the evidence is computed when a template asks for it."""
 
-    item: Item
     user: Any
     standing: Standing
-    document: Document
     phase: Phase | None
     results: Mapping[str, CriterionResult]
     ticks: Mapping[str, Tick]
@@ -198,29 +112,20 @@ class Panel:
     reviewers: Sequence[Review]
     error: Any = None  # a DomainError of what was just tried
     typed: Mapping[str, str] = field(default_factory=dict)  # what was typed then
+    typed_points: Sequence[Mapping[str, str]] = ()
 
     @property
     def sandbox(self) -> bool:
         return self.standing.sandbox
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """Name of each category and tag of the benchmark, by slug."""
-        labels = labels_of(self.item.benchmark)
-        return labels["category"] | labels["operation_tags"]
-
-    @property
-    def category(self) -> str:
-        slug = self.document.category or "–"
-        return self.names.get(slug, slug)
-
-    @property
-    def tags(self) -> str:
-        return ", ".join(self.names.get(slug, slug) for slug in self.document.operation_tags) or "–"
+    def draft(self) -> Draft | None:
+        """What the person typed into this review and did not send."""
+        return draft_of(self.item, REVIEW_DRAFT, self.user)
 
     @cached_property
-    def gates(self) -> dict[str, str]:
-        return gate_statuses(self.item)
+    def gates(self) -> dict[str, dict[str, Any]]:
+        return gates_shown(self.item)
 
     @cached_property
     def may_judge(self) -> Any:
@@ -309,28 +214,84 @@ class Panel:
             )
         return found
 
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """What locking asks for, once the item is approved."""
+        return lock_conditions(self.item) if self.item.state == State.APPROVED else []
+
     def _waits_of(self, move: Move) -> list[Wait]:
         if move is Move.PASS and self.phase:
-            numbers = {criterion.code: number for number, criterion in enumerate(self.phase.criteria, 1)}
+            words = {c.code: _("criterion %(n)d") % {"n": number} for number, c in enumerate(self.phase.criteria, 1)}
+            words["points"] = _("the points of the return")
             return [
-                Wait(_("criterion %(n)d") % {"n": numbers[code]}, f"#k-{code}", sentence)
+                Wait(words[code], "#points" if code == "points" else f"#k-{code}", sentence)
                 for code, sentence in what_pass_waits_for(self.item, self.phase, self.results, self.ticks)
             ]
         if move is Move.SUBMIT:
-            return self._errors()
+            return self._unanswered() + self._errors()
         if move is Move.LOCK:
-            blocked = gates_in_the_way(self.item.gates, self.item.section_hashes, sandbox=self.sandbox)
-            waits = [Wait(f"{gate_title(gate)} ({_GATE_WORDS[status]()})", "#audit-gates") for gate, status in blocked]
-            if count := self.item.blocking_comments:
-                text = ngettext("%(n)d blocking comment", "%(n)d blocking comments", count) % {"n": count}
-                waits.append(Wait(text, ""))
-            return waits + self._errors()
+            return [Wait(condition.text, condition.href) for condition in self.conditions if not condition.met]
         return []
+
+    def _unanswered(self) -> list[Wait]:
+        missing = len(self.points.rows) - self.points.answered if self.points else 0
+        if not missing:
+            return []
+        text = ngettext("an answer to %(n)d point", "answers to %(n)d points", missing) % {"n": missing}
+        return [Wait(text, "#points")]
 
     def _errors(self) -> list[Wait]:
         if self.item.checked_hash != self.item.document_hash:
             return []  # the action runs the checks itself
         return [Wait(message_of(f), "#findings") for f in self.item.findings if f["level"] == "error"]
+
+    @cached_property
+    def points(self) -> Points | None:
+        """What the latest return asked for, with the answers."""
+        return point_rows(self.item, self.document)
+
+    @property
+    def may_answer(self) -> bool:
+        return bool(may_answer_point(self.user, self.item))
+
+    @property
+    def may_accept(self) -> bool:
+        return bool(may_judge_point(self.user, self.item))
+
+    @cached_property
+    def point_drafts(self) -> list[Mapping[str, str]]:
+        """The list of a return as its form starts: what was typed, else what failed, was not supported or reopened."""
+        blank = {"text": "", "anchor": "", "criterion": ""}
+        if self.typed_points:
+            return [*self.typed_points]
+        drafts = [
+            {"text": row.result.comment or row.title, "anchor": PLACE.get(row.criterion.code, ""),
+             "criterion": row.criterion.code}
+            for row in self.rows if row.status == "failed" and row.result
+        ]  # fmt: skip
+        if self.tick_criterion:
+            drafts += [
+                {"text": tick.tick.comment if tick.tick and tick.tick.comment else _("Its sources do not support it."),
+                 "anchor": tick.key, "criterion": self.tick_criterion.criterion.code}
+                for group in self.tick_groups for tick in group.rows if tick.word == "no"
+            ]  # fmt: skip
+        drafts += [
+            {"text": _("Rule out “%(answer)s”: %(why)s") % {"answer": c.candidate.answer, "why": c.candidate.why},
+             "anchor": "question", "criterion": "unique"} for c in self.candidates if c.is_open
+        ]  # fmt: skip
+        for row in self.points.rows if self.points else ():
+            if row.point.accepted is False:
+                point = row.point
+                drafts.append({"text": point.text, "anchor": point.anchor, "criterion": point.criterion})
+        return [*drafts, blank] if drafts else [blank]
+
+    @cached_property
+    def places(self) -> list[tuple[str, str]]:
+        """(anchor, words) of what a point can be about, besides the whole item; sections without words."""
+        lists: list[Sequence[Any]] = [self.document.nodes, self.document.relations, self.document.checklist]
+        lists += [self.document.sources, self.document.images]
+        keys = [*SECTIONS, ANSWER, *(element.key for elements in lists for element in elements)]
+        return [(key, "" if key in SECTIONS else words_of(self.item.document, key)) for key in keys]
 
     @property
     def last_reason(self) -> Transition | None:
@@ -356,75 +317,42 @@ class Panel:
         return Changes(review, seen, asked, diff_documents(read_document(seen.document), self.document))
 
     @cached_property
-    def findings(self) -> list[dict[str, Any]]:
-        return self.item.findings if self.item.checked_hash == self.item.document_hash else []
+    def gate_changes(self) -> list[GateChanges]:
+        """For stale gates the difference of their sections since the oldest answer that no longer holds."""
+        since: dict[Gate, int] = {}
+        for gate, shown in self.gates.items():
+            stale = [r for code in FEEDS[Gate(gate)] if (r := self.results.get(code)) and not self._is_fresh(r)]
+            if shown["status"] == GateStatus.STALE and stale:
+                since[Gate(gate)] = min(row.revision_number for row in stale)  # type: ignore[attr-defined]
+        seen = Revision.objects.filter(item=self.item, number__in=set(since.values())) if since else ()
+        changes = {r.number: diff_documents(read_document(r.document), self.document) for r in seen}
+        groups: dict[tuple[int, tuple[str, ...]], GateChanges] = {}
+        for gate, number in since.items():
+            found = [change for change in changes[number] if change.section in GATE_SECTIONS[gate]]
+            group = groups.setdefault((number, tuple(c.path for c in found)), GateChanges([], number, found))
+            group.titles.append(gate_title(gate))
+        return list(groups.values())
 
-    @cached_property
-    def leaks(self) -> list[dict[str, Any]]:
-        """Findings that mark a place of the question."""
-        return [finding for finding in self.findings if finding["spans"]]
-
-    @cached_property
-    def question(self) -> list[Piece]:
-        return marked(self.document.question, self.leaks)
-
-    @cached_property
-    def pictures(self) -> list[Picture]:
-        stored = set(
-            StoredImage.objects.filter(
-                benchmark=self.item.benchmark, sha256__in=[i.sha256 for i in self.document.images if i.sha256]
-            ).values_list("sha256", flat=True)
-        )
-        return [Picture(image, image.sha256 in stored) for image in self.document.images]
+    def _is_fresh(self, result: CriterionResult) -> bool:
+        return is_fresh(CRITERIA[result.criterion], result.section_hashes, self.item.section_hashes)
 
     @property
-    def question_pictures(self) -> list[Picture]:
-        return [picture for picture in self.pictures if picture.image.role == "question"]
-
-    @cached_property
-    def drawn_graph(self) -> Drawing:
-        return draw_graph(self.document)
-
-    @cached_property
-    def drawn_checklist(self) -> Drawing:
-        return draw_checklist(self.document)
-
-    @cached_property
-    def figures(self) -> graph.Figures:
-        return graph.item_figures(self.document)
-
-    @cached_property
-    def structure(self) -> dict[str, int]:
-        needs = self.document.prerequisite_positions()
-        return {
-            "sinks": len(graph.sinks(needs)),
-            "dead": len(graph.dead_steps(needs)),
-            "redundant": len(graph.redundant_edges(needs)),
-        }
-
-    @cached_property
-    def steps(self) -> list[StepRow]:
-        at = self.document.step_positions
-        last = len(self.document.checklist)
-        rows = []
-        for number, step in enumerate(self.document.checklist, 1):
-            broken = graph.what_breaks(self.document, step.key)
-            below = [at[key] + 1 for key in broken.descendants]
-            if below and len(below) == last - 1:
-                loses = _("all others")
-            else:
-                loses = ranges(below) or (_("final step") if number == last else _("nothing"))
-            rows.append(StepRow(number, step, loses, broken.answer))
-        return rows
-
-    @cached_property
-    def non_text_steps(self) -> list[StepRow]:
-        return [row for row in self.steps if graph.is_non_text(row.step.modality)]
+    def may_raise(self) -> Any:
+        return may_raise_candidate(self.user, self.item)
 
     @cached_property
     def tick_criterion(self) -> CriterionRow | None:
         """The criterion of the present phase that is answered element by element."""
         return next((row for row in self.rows if row.criterion.ticks), None)
+
+    @cached_property
+    def links(self) -> dict[str, Link]:
+        """What is known of each source's URL, where its ticks are asked for."""
+        return links_of(self.item) if self.tick_criterion and self.tick_criterion.criterion.code == "urls" else {}
+
+    @cached_property
+    def may_vouch(self) -> Any:
+        return may_vouch_link(self.user, self.item, standing=self.standing)
 
     @cached_property
     def tick_groups(self) -> list[TickGroup]:
@@ -464,20 +392,21 @@ class Panel:
         missing = [k for k in named if k not in self._source_at]
         return TickRow(key, text, more, there, missing, self.ticks.get(key))
 
-    @cached_property
-    def _source_at(self) -> dict[str, Source]:
-        return {source.key: source for source in self.document.sources}
-
     def tick_row(self, key: str) -> TickRow | None:
         return next((row for group in self.tick_groups for row in group.rows if row.key == key), None)
 
 
 def panel_of(item: Item, user: Any) -> Panel:
-    """The panel of an item that the person may see (`get_item_for` said so)."""
+    """The panel of an item that the person may see (`get_item_for` said so).
+
+    Raises NotAllowed for who audits the item blind: this is what they must not see.
+    """
+    standing = standing_of(user, item)
+    require_not_blind(user, item, standing=standing)
     return Panel(
         item=item,
         user=user,
-        standing=standing_of(user, item),
+        standing=standing,
         document=read_document(item.document),
         phase=phase_of(State(item.state)),
         results=latest_results(item),
@@ -485,50 +414,3 @@ def panel_of(item: Item, user: Any) -> Panel:
         history=list(transitions_of(item)),
         reviewers=list(Review.objects.filter(item=item, ended=None).select_related("auditor").order_by("started")),
     )
-
-
-def marked(text: str, findings: Sequence[Mapping[str, Any]]) -> list[Piece]:
-    """The text in pieces, with the spans of findings marked and numbered; overlapping ones count as one piece each."""
-    cuts = {0, len(text)}
-    for finding in findings:
-        for start, end in finding["spans"]:
-            cuts |= {min(start, len(text)), min(end, len(text))}
-    return [_piece(text, start, end, findings) for start, end in pairwise(sorted(cuts))]
-
-
-def _piece(text: str, start: int, end: int, findings: Sequence[Mapping[str, Any]]) -> Piece:
-    for number, finding in enumerate(findings, 1):
-        if any(low <= start and end <= high for low, high in finding["spans"]):
-            return Piece(text[start:end], number, message_of(finding))
-    return Piece(text[start:end])
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers in words: [3, 4, 5, 7] is "3 to 5, 7"; two in a row stay apart."""
-    return ", ".join(_spelled(first, last) for first, last in _runs(numbers))
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for number in numbers:
-        if last is not None and number == last + 1:
-            last = number
-            continue
-        if first is not None and last is not None:
-            yield first, last
-        first = last = number
-    if first is not None and last is not None:
-        yield first, last
-
-
-def _spelled(first: int, last: int) -> str:
-    if last - first < 2:
-        return ", ".join(map(str, range(first, last + 1)))
-    return _("%(first)d to %(last)d") % {"first": first, "last": last}
-
-
-_GATE_WORDS = {
-    GateStatus.OPEN: lambda: _("open"),
-    GateStatus.FAILED: lambda: _("failed"),
-    GateStatus.STALE: lambda: _("stale"),
-}

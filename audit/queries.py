@@ -1,21 +1,24 @@
 """Reads of the audit: latest answers and ticks, what waits for what, the queue, releases. Writes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.fields.json import KT
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from annotation.benchmarks import Benchmark, Item, Membership, Role, role_of
+from annotation.benchmarks import Benchmark, Item
+from annotation.gates import gate_statuses as gate_statuses
 from annotation.models import Revision
-from annotation.states import IN_AUDIT, Gate, State, gate_status
 
-from .evidence import content_hashes, elements_to_tick
-from .models import Calibration, CriterionResult, ElementTick, Release, ReleaseItem, Review, Transition
-from .workflow import Criterion, Move, Phase, Result, holds, is_fresh, required_criteria
+from .evidence import content_hashes, elements_to_tick, ruling_out
+from .link_queries import open_links
+from .models import Calibration, Candidate, CriterionResult, ElementTick, Review, Transition
+from .probe_queries import probe_gaps
+from .return_queries import not_accepted
+from .workflow import GIVEN_BACK, Phase, Result, is_fresh, required_criteria
 
 # --- one item -----------------------------------------------------------------------------------------------------
 
@@ -82,13 +85,37 @@ def open_ticks(item: Item, criterion: str, ticks: Mapping[str, Tick] | None = No
     return [key for key in keys if not (key in ticks and ticks[key].holds and ticks[key].supported)]
 
 
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """A candidate answer with the constraint that rules it out, "" while none does."""
+
+    candidate: Candidate
+    ruled_out_by: str
+
+    @property
+    def is_open(self) -> bool:
+        return not self.candidate.withdrawn and not self.ruled_out_by
+
+
+def candidate_rows(item: Item, rows: Iterable[Candidate] | None = None) -> list[CandidateRow]:
+    """Of some candidates of an item, or of all."""
+    if rows is None:
+        rows = Candidate.objects.filter(item=item).select_related("by", "withdrawn_by")
+    return [CandidateRow(row, "" if row.withdrawn else ruling_out(item.document, row.answer)) for row in rows]
+
+
+def open_candidates(item: Item) -> list[str]:
+    """Answers that nothing rules out yet."""
+    return [row.candidate.answer for row in candidate_rows(item) if row.is_open]
+
+
 def what_pass_waits_for(
     item: Item,
     phase: Phase,
     results: Mapping[str, CriterionResult] | None = None,
     ticks: Mapping[str, Tick] | None = None,
 ) -> list[tuple[str, str]]:
-    """What a pass of the phase still needs: (criterion code, sentence) each; empty when it can be passed."""
+    """What a pass of the phase still needs: (criterion code or "points", sentence) each; empty when it can pass."""
     results = latest_results(item) if results is None else results
     waiting = []
     for criterion in required_criteria(phase, sandbox=item.benchmark.is_sandbox):
@@ -99,19 +126,30 @@ def what_pass_waits_for(
             waiting.append((criterion.code, _("“%(title)s” was answered for other content; answer it anew.")))
         elif not row.passed:
             waiting.append((criterion.code, _("“%(title)s” failed.")))
+        elif criterion.code == "probes" and probe_gaps(item):
+            waiting.append((criterion.code, _("“%(title)s” passed, and the probes say otherwise now.")))
         elif criterion.ticks and open_ticks(item, criterion.code, ticks):
             waiting.append((criterion.code, _("“%(title)s” has elements that are not ticked as supported.")))
+        elif criterion.code == "unique" and open_candidates(item):
+            waiting.append((criterion.code, _("“%(title)s” has candidate answers that nothing rules out.")))
+        elif criterion.code == "urls" and open_links(item):
+            waiting.append((criterion.code, _("“%(title)s” has links that neither machine nor person opened.")))
     titles = {criterion.code: _(criterion.title) for criterion in phase.criteria}
-    return [(code, text % {"title": titles[code]}) for code, text in waiting]
-
-
-def criterion_holds(criterion: Criterion, row: CriterionResult | None, item: Item) -> bool:
-    return holds(criterion, as_result(row) if row else None, item.section_hashes)
+    found = [(code, text % {"title": titles[code]}) for code, text in waiting]
+    if count := len(not_accepted(item, state=phase.state)):
+        text = ngettext(
+            "%(n)d answer to a point of the return is not accepted yet.",
+            "%(n)d answers to points of the return are not accepted yet.",
+            count,
+        )
+        found.append(("points", text % {"n": count}))
+    return found
 
 
 def last_review_of(user: Any, item: Item) -> Review | None:
     """The person's latest finished review of the item."""
-    return Review.objects.filter(item=item, auditor=user, ended__isnull=False).order_by("-ended").first()
+    ended = Review.objects.filter(item=item, auditor=user, ended__isnull=False).exclude(outcome=GIVEN_BACK)
+    return ended.order_by("-ended").first()
 
 
 def revision_seen_in(review: Review) -> Revision | None:
@@ -135,112 +173,3 @@ def is_calibrated(user: Any, benchmark: Benchmark) -> bool:
     """Whether the latest calibration of the person says so."""
     latest = Calibration.objects.filter(benchmark=benchmark, annotator=user).order_by("-pk").first()
     return latest is not None and latest.calibrated
-
-
-def gate_statuses(item: Item) -> dict[str, str]:
-    """What each gate shows for the item's present content."""
-    return {g.value: gate_status(item.gates.get(g.value), g, item.section_hashes).value for g in Gate}
-
-
-# --- the queue ----------------------------------------------------------------------------------------------------
-
-
-def _listed(benchmark: Benchmark) -> QuerySet[Item]:
-    """Items as the queue shows them, without their documents; `waiting_since` is the latest transition's moment."""
-    last = Transition.objects.filter(item=OuterRef("pk")).order_by("-pk").values("created")[:1]
-    return (
-        Item.objects.filter(benchmark=benchmark)
-        .annotate(waiting_since=Subquery(last))
-        .select_related("author")
-        .defer("document", "search_text", "findings")
-        .order_by("waiting_since", "pk")
-    )
-
-
-def not_own(items: QuerySet[Item], user: Any, benchmark: Benchmark) -> QuerySet[Item]:
-    """Without what the person created or co-edits, unless it is a sandbox."""
-    if benchmark.is_sandbox:
-        return items
-    coedited = Item.coeditors.through._default_manager.filter(item=OuterRef("pk"), user=user)
-    return items.exclude(Q(author=user) | Exists(coedited))
-
-
-def my_open_reviews(user: Any, benchmark: Benchmark) -> QuerySet[Item]:
-    """Items on which the person has an open review."""
-    mine = Review.objects.filter(item=OuterRef("pk"), auditor=user, ended=None)
-    return _listed(benchmark).filter(Exists(mine), state__in=IN_AUDIT)
-
-
-def waiting_items(user: Any, benchmark: Benchmark, state: State) -> QuerySet[Item]:
-    """Items in a state that the person may judge or lock, longest waiting first."""
-    return not_own(_listed(benchmark).filter(state=state), user, benchmark)
-
-
-def waiting_counts(user: Any, benchmark: Benchmark) -> dict[State, int]:
-    """How many items wait for the person in each state; states that the role does not reach are left out."""
-    states = states_for(role_of(user, benchmark))
-    rows = not_own(Item.objects.filter(benchmark=benchmark, state__in=states), user, benchmark)
-    counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
-    return {state: counts.get(state.value, 0) for state in states}
-
-
-def states_for(role: Role | None) -> list[State]:
-    """The states in which a role judges or locks, in the order of the phases."""
-    if role is None or role < Role.AUDITOR:
-        return []
-    if role < Role.CORE:
-        return [State.SECONDARY_AUDIT, State.MULTIMODAL_AUDIT]
-    return [
-        State.SUBMITTED,
-        State.SECONDARY_AUDIT,
-        State.MULTIMODAL_AUDIT,
-        State.FACTUAL_AUDIT,
-        State.APPROVED,
-    ]
-
-
-def annotators(benchmark: Benchmark) -> list[tuple[Membership, Calibration | None]]:
-    """Members with their latest calibration, by name."""
-    members = Membership.objects.filter(benchmark=benchmark).select_related("user").order_by("user__username")
-    latest = {c.annotator_id: c for c in Calibration.objects.filter(benchmark=benchmark).order_by("pk")}
-    return [(member, latest.get(member.user_id)) for member in members]
-
-
-# --- releases -----------------------------------------------------------------------------------------------------
-
-
-def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
-    return Release.objects.filter(benchmark=benchmark).select_related("created_by")
-
-
-def release_rows(release: Release) -> QuerySet[ReleaseItem]:
-    """The items of a release without their documents; each row has `revision_number` and the frozen `question`
-    and `category`."""
-    rows = ReleaseItem.objects.filter(release=release).select_related("item").order_by("position")
-    return rows.defer("document", "item__document", "item__search_text", "item__findings").annotate(
-        revision_number=F("revision__number"), question=KT("document__question"), category=KT("document__category")
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasePreview:
-    """What a release would hold if it were cut now, and what stays out."""
-
-    locked: int
-    without_audit: int
-    states: Mapping[str, int]  # of the items that stay out
-
-
-def release_preview(benchmark: Benchmark) -> ReleasePreview:
-    counts = dict(Item.objects.filter(benchmark=benchmark).order_by().values_list("state").annotate(n=Count("pk")))
-    locked = counts.pop(State.LOCKED.value, 0)
-    without = locked_without_audit(benchmark).count()
-    ordered = {state.value: counts[state.value] for state in State if state.value in counts}
-    return ReleasePreview(locked=locked, without_audit=without, states=ordered)
-
-
-def locked_without_audit(benchmark: Benchmark) -> QuerySet[Item]:
-    """Locked items whose latest transition is not a lock that followed an audit."""
-    last = Transition.objects.filter(item=OuterRef("pk")).order_by("-pk").values("move")[:1]
-    locked = Item.objects.filter(benchmark=benchmark, state=State.LOCKED)
-    return locked.annotate(last_move=Subquery(last)).exclude(last_move=Move.LOCK)

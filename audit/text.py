@@ -3,8 +3,9 @@
 from django.utils.translation import gettext as _
 
 from annotation.states import Gate, State
+from lhdr_site.shared.templatetags.workbench import GATES
 
-from .workflow import GATE_TITLES, Move
+from .workflow import Move, Rule
 
 
 def state_name(state: State) -> str:
@@ -36,4 +37,13 @@ def move_name(move: Move) -> str:
 
 
 def gate_title(gate: Gate) -> str:
-    return _(GATE_TITLES[gate])
+    return str(GATES[gate][0])
+
+
+def rule_name(rule: Rule) -> str:
+    return {
+        Rule.OWN_ITEM: _("nobody judges their own item"),
+        Rule.SAME_AUDITOR: _("different people for phases 2 and 4"),
+        Rule.GRADEABILITY: _("gradeable before lock"),
+        Rule.PROBES: _("the required probes"),
+    }[rule]

@@ -28,6 +28,22 @@ class Move(StrEnum):
     REOPEN = "reopen"
 
 
+GIVEN_BACK: Final = "given_back"  # outcome of a review that its auditor gave up
+JUDGING: Final = (Move.PASS, Move.RETURN, Move.REJECT)  # what a review ends with
+
+
+class Rule(StrEnum):
+    """What an admin can set aside for one item, with a reason; the first two for one person each."""
+
+    OWN_ITEM = "own_item"
+    SAME_AUDITOR = "same_auditor"
+    GRADEABILITY = "gradeability"
+    PROBES = "probes"
+
+
+RULES_OF_PEOPLE: Final = frozenset({Rule.OWN_ITEM, Rule.SAME_AUDITOR})
+APART: Final = {2: 4, 4: 2}  # phase -> the one that somebody else judges, where the plan wants so
+
 _JUDGED: Final = (
     State.SUBMITTED,
     State.SECONDARY_AUDIT,
@@ -246,16 +262,6 @@ FEEDS: Final[dict[Gate, tuple[str, ...]]] = {
     gate: tuple(code for code, criterion in CRITERIA.items() if criterion.gate is gate) for gate in Gate
 }
 OPTIONAL_IN_SANDBOX: Final = frozenset({"probes"})
-
-GATE_TITLES: Final[dict[Gate, str]] = {
-    Gate.UNIQUENESS: "Answer uniqueness",
-    Gate.LEAKAGE: "No path leakage",
-    Gate.IRREDUCIBILITY: "Irreducibility",
-    Gate.SOURCE_SUPPORT: "Source support",
-    Gate.MULTIMODAL: "Multimodal necessity",
-    Gate.SHORTCUT: "Shortcut filtering",
-    Gate.METADATA: "Metadata consistency",
-}
 
 _PHASE_OF_STATE: Final = {phase.state: phase for phase in PHASES}
 

@@ -1,19 +1,29 @@
 """The audit page of an item and what is posted from it: answers, ticks, moves. Plain forms work without script."""
 
+import json
+from itertools import zip_longest
+
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.contrib.auth.models import User
+from django.http import Http404, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.benchmarks import Item, get_item_for
+from annotation.drafts import drop_draft, keep_draft
 from annotation.states import State
 from audit import actions
-from audit.panel import Panel, panel_of
+from audit.news import news_since
+from audit.override_actions import override_rule
+from audit.panel import REVIEW_DRAFT, Panel, panel_of
+from audit.permissions import require_not_blind
+from audit.second_queries import open_blind_audit
 from audit.text import state_name
 from audit.workflow import CRITERIA, PHASE_OF_CRITERION, Move
-from lhdr_site.shared.errors import DomainError, Invalid
+from lhdr_site.shared.errors import DomainError, Invalid, NotAllowed
+from lhdr_site.shared.numbers import read_whole
 
 from . import Request
 
@@ -21,10 +31,29 @@ from . import Request
 @require_safe
 def show(request: Request, slug: str, number: int) -> HttpResponse:
     """The audit screen; for htmx the panel alone, as the workbench shows it."""
-    panel = panel_of(get_item_for(request.user, slug, number), request.user)
+    item = get_item_for(request.user, slug, number)
+    try:
+        panel = panel_of(item, request.user)
+    except NotAllowed:
+        blind = open_blind_audit(request.user, item)
+        if request.htmx or blind is None:
+            raise
+        return redirect("audit:second-audit", slug=slug, pk=blind.pk)
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "audit/_panel.html", {"panel": panel, "beside": True})
     return _page(request, panel)
+
+
+@require_safe
+def news(request: Request, slug: str, number: int) -> HttpResponse:
+    """What happened since the `revision` and `state` that a page shows; 204 when nothing did."""
+    item = get_item_for(request.user, slug, number, with_document=False)
+    require_not_blind(request.user, item)
+    since = read_whole(request.GET.get("revision", ""))
+    found = news_since(item, since or 0, request.GET.get("state", ""))
+    if found is None:
+        return HttpResponse(status=204)
+    return render(request, "audit/_news.html", {"item": item, "news": found})
 
 
 @require_POST
@@ -77,11 +106,21 @@ def tick(request: Request, slug: str, number: int, element: str) -> HttpResponse
 
 
 @require_POST
-def start(request: Request, slug: str, number: int) -> HttpResponse:
-    """Say that one works on the item, so that others see it."""
-    item = get_item_for(request.user, slug, number)
-    actions.start_review(item, actor=request.user)
-    return redirect(_address(item))
+def draft(request: Request, slug: str, number: int) -> JsonResponse:
+    """Keep what was typed and not sent: `forms` is a JSON object, name of a form -> its fields as a form posts them."""
+    item = get_item_for(request.user, slug, number, with_document=False)
+    text = request.POST.get("forms", "")
+    try:
+        forms = json.loads(text)
+    except (ValueError, RecursionError):
+        forms = None
+    if not isinstance(forms, dict) or not all(isinstance(body, str) for body in forms.values()):
+        raise Invalid.at("forms", _("Send a JSON object of texts."))
+    if forms:
+        keep_draft(item, REVIEW_DRAFT, request.POST.get("hash", ""), text, actor=request.user)
+    else:
+        drop_draft(item, REVIEW_DRAFT, actor=request.user)
+    return JsonResponse({"kept": len(forms)})
 
 
 @require_POST
@@ -95,6 +134,7 @@ def move(request: Request, slug: str, number: int) -> HttpResponse:
             posted.get("move", ""),
             document_hash=posted.get("hash", ""),
             reason=posted.get("reason", ""),
+            points=posted_points(posted),
             calibrate=posted.get("calibrate") == "on",
             actor=request.user,
         )
@@ -107,6 +147,30 @@ def move(request: Request, slug: str, number: int) -> HttpResponse:
     return redirect(_address_after(posted.get("move", ""), item))
 
 
+def posted_points(posted: QueryDict) -> list[dict[str, str]]:
+    """The rows of the list of what to mend; a field that a row lacks is empty."""
+    lists = [posted.getlist(f"point_{name}") for name in ("text", "anchor", "criterion")]
+    rows = zip_longest(*lists, fillvalue="")
+    return [dict(zip(("text", "anchor", "criterion"), row, strict=True)) for row in rows]
+
+
+@require_POST
+def override(request: Request, slug: str, number: int) -> HttpResponse:
+    """Set a rule aside: `rule`, `reason`, and the user name of `person` where it is about one."""
+    item = get_item_for(request.user, slug, number)
+    name = request.POST.get("person", "")
+    try:
+        person = User.objects.filter(username=name, memberships__benchmark=item.benchmark).first() if name else None
+        if name and person is None:
+            raise Invalid.at("person", _("This person is not a member; choose one of the list."))
+        rule, reason = request.POST.get("rule", ""), request.POST.get("reason", "")
+        override_rule(item, rule, reason, person=person, actor=request.user)
+    except DomainError as error:
+        return _again(request, item, error)
+    messages.success(request, _("The rule is set aside for %(item)s.") % {"item": item})
+    return redirect(_address(item, "rules-aside"))
+
+
 # --- what they answer with ----------------------------------------------------------------------------------------
 
 
@@ -117,6 +181,7 @@ def _fresh(request: Request, item: Item, error: DomainError | None = None) -> Pa
     panel.error = error
     if error is not None:
         panel.typed = {name: str(value) for name, value in request.POST.items()}
+        panel.typed_points = posted_points(request.POST)
     return panel
 
 

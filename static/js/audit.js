@@ -35,6 +35,45 @@
     group.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) choose(event); });
   }
 
+  // j and k: the criterion in work; in the table of ticks, when the focus is there, its rows. Ctrl+Enter saves.
+  const scopeOf = (element) => element?.closest?.("[data-judge=tick]") ?? document.querySelector("[data-judge=criterion]");
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-judge-step]");
+    if (!button) return;
+    const group = scopeOf(document.activeElement);
+    const all = group ? parts(group).filter((part) => keyed(part).length) : [];
+    const now = all.findIndex((part) => part.matches(".is-now"));
+    const next = all[Math.max(0, Math.min(all.length - 1, now + Number(button.dataset.judgeStep)))];
+    if (!next) return;
+    const focused = group.contains(document.activeElement);
+    setCurrent(group, next);
+    next.scrollIntoView({ block: "nearest" });
+    if (focused) keyed(next)[0].focus({ preventScroll: true });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.keyCode === 229 || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    if (document.querySelector("dialog[open]")) return;
+    const own = event.target.closest?.("form");
+    const form = own?.querySelector("textarea") ? own : document.querySelector("[data-judge=criterion] .is-now form");
+    if (!form || form.closest("[data-talk-panel]")) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+
+  // One more row in the list of what to mend.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-add-point]");
+    if (!button) return;
+    const rows = button.form.querySelectorAll("[data-row]");
+    const row = rows[rows.length - 1].cloneNode(true);
+    const [text, place, criterion] = row.querySelectorAll("[name]");
+    text.value = place.value = criterion.value = "";
+    text.setAttribute("aria-label", `${button.dataset.say} ${rows.length + 1}`);
+    place.setAttribute("aria-label", `${button.dataset.sayWhere} ${rows.length + 1}`);
+    rows[rows.length - 1].after(row);
+    text.focus();
+  });
+
   document.body.addEventListener("htmx:load", (event) => {
     const part = event.detail.elt;
     const group = part.matches?.("li[id], tr[id]") && part.closest("[data-judge]");

@@ -8,6 +8,8 @@ from annotation.models import Item
 from annotation.states import State
 from audit import actions
 from audit.evidence import elements_to_tick
+from audit.link_actions import vouch_link
+from audit.link_queries import links_of
 from audit.workflow import Move, phase_of, required_criteria
 from tests.factories import Team
 
@@ -42,6 +44,12 @@ def tick_all(item: Item, actor: User, criterion: str = "support") -> None:
         tick(item, actor, element)
 
 
+def open_links(item: Item, actor: User) -> None:
+    """Say of every source that one opened it."""
+    for key, link in links_of(fresh(item)).items():
+        vouch_link(item, key, link.url_hash, "Opened; it says so", actor=actor)
+
+
 def answer_phase(item: Item, actor: User) -> None:
     """A passing answer to every required criterion of the present phase, with the ticks they need."""
     item = fresh(item)
@@ -50,6 +58,8 @@ def answer_phase(item: Item, actor: User) -> None:
     for criterion in required_criteria(phase, sandbox=item.benchmark.is_sandbox):
         if criterion.ticks:
             tick_all(item, actor, criterion.code)
+        if criterion.code == "urls":
+            open_links(item, actor)
         answer(item, actor, criterion.code)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from annotation.actions import add_comment, resolve_comment, save_section, set_coeditors
+from annotation.actions import save_section, set_coeditors
+from annotation.comment_actions import add_comment, resolve_comment
 from annotation.models import Item, ItemEvent, Revision
 from annotation.states import Gate, GateStatus, State, gate_status
-from audit import actions
+from audit import actions, release_actions
 from audit.evidence import elements_to_tick
 from audit.models import Calibration, CriterionResult, ElementTick, Release, ReleaseItem, Review, Transition
 from audit.queries import is_calibrated, latest_ticks
@@ -19,7 +20,7 @@ from lhdr_site.shared.errors import Conflict, Invalid, NotAllowed
 from tests.documents import good_document
 from tests.factories import Team, make_team
 
-from .judging import answer, answer_phase, bring_to, finish, fresh, submit, tick, tick_all
+from .judging import answer, answer_phase, bring_to, finish, fresh, open_links, submit, tick, tick_all
 
 PAPER_ROLES = ["ann2", "aud", "core", "admin", "stranger"]
 
@@ -342,12 +343,16 @@ def test_tick_of_an_unknown_element_is_invalid_and_of_a_source_belongs_to_phase_
     assert not ElementTick.objects.exists()
 
 
-def test_urls_pass_only_when_every_source_is_ticked(team: Team) -> None:
+def test_urls_pass_only_when_every_source_is_ticked_and_opened(team: Team) -> None:
     item = bring_to(team, team.item(), State.FACTUAL_AUDIT)
     with pytest.raises(Invalid) as caught:
         answer(item, team.core, "urls")
     assert caught.value.details["elements"] == [f"s{n}" for n in range(1, 9)]
     tick_all(item, team.core, "urls")
+    with pytest.raises(Invalid, match="opened every URL") as caught:
+        answer(item, team.core, "urls")
+    assert caught.value.details["elements"] == [f"s{n}" for n in range(1, 9)]
+    open_links(item, team.core)
     assert answer(item, team.core, "urls").passed
 
 
@@ -408,7 +413,8 @@ def test_pass_with_a_tick_taken_back_is_refused(team: Team, secondary: Item) -> 
 
 
 def test_pass_ends_the_review_and_others_reviews(team: Team, secondary: Item) -> None:
-    actions.start_review(secondary, actor=team.admin)
+    actions.start_review(secondary, actor=team.aud)
+    actions.start_review(secondary, actor=team.admin)  # who took it first does not hinder the core team
     answer_phase(secondary, team.aud)
     finish(secondary, team.aud)
     outcomes = {r.auditor_id: r.outcome for r in Review.objects.filter(item=secondary, phase=2)}
@@ -534,7 +540,8 @@ def test_lock_with_a_stale_gate_names_it(team: Team) -> None:
         actions.lock_item(item, item.document_hash, actor=team.core)
     assert caught.value.code == "gates_not_passed"
     stale = {p["path"]: p["message"] for p in caught.value.details["problems"]}
-    assert stale == dict.fromkeys(["uniqueness", "leakage", "irreducibility", "source_support"], "stale")
+    assert list(stale) == ["uniqueness", "leakage", "irreducibility", "source_support"]
+    assert stale["leakage"] == "No path leakage: stale, judged for other content"
 
 
 def test_lock_with_a_blocking_comment_waits_until_it_is_resolved(team: Team, approved: Item) -> None:
@@ -557,7 +564,7 @@ def test_lock_with_an_error_found_is_refused(team: Team, approved: Item) -> None
 
 
 def test_unlock_needs_a_reason_returns_the_item_and_leaves_releases(team: Team, locked: Item) -> None:
-    release = actions.cut_release(team.benchmark, "v1", actor=team.admin)
+    release = release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     with pytest.raises(Invalid):
         actions.unlock_item(locked, " ", actor=team.core)
     assert actions.unlock_item(locked, "The answer changed", actor=team.core).state == State.RETURNED
@@ -571,7 +578,7 @@ def test_locked_item_refuses_raw_changes_also_with_an_old_transition(team: Team,
 
 @pytest.mark.parametrize("table", ["transition", "criterionresult", "elementtick", "release", "releaseitem"])
 def test_what_the_audit_recorded_refuses_update_and_delete(team: Team, locked: Item, table: str) -> None:
-    actions.cut_release(team.benchmark, "v1", actor=team.admin)
+    release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     for sql in (f"UPDATE audit_{table} SET id = id", f"DELETE FROM audit_{table}"):
         with pytest.raises(DatabaseError, match="guarded"), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql)
@@ -614,7 +621,7 @@ def test_release_holds_every_locked_document_and_a_hash_over_theirs(team: Team, 
 
     second = bring_to(team, team.item(), State.LOCKED)
     team.item()
-    release = actions.cut_release(team.benchmark, "v1", "First", actor=team.admin)
+    release = release_actions.cut_release(team.benchmark, "v1", "First", actor=team.admin)
     rows = list(ReleaseItem.objects.filter(release=release))
     assert [(row.position, row.item_id, row.uid) for row in rows] == [
         (0, locked.pk, locked.uid),
@@ -629,27 +636,27 @@ def test_release_holds_every_locked_document_and_a_hash_over_theirs(team: Team, 
 def test_release_with_an_item_locked_without_audit_is_not_audited(team: Team, locked: Item) -> None:
     import_two(team)
     actions.lock_imported(team.benchmark, actor=team.admin)
-    assert actions.cut_release(team.benchmark, "v1", actor=team.admin).audited is False
+    assert release_actions.cut_release(team.benchmark, "v1", actor=team.admin).audited is False
 
 
 @pytest.mark.parametrize("who", ["ann", "aud", "core", "stranger"])
 def test_release_by_less_than_admin_is_refused(team: Team, locked: Item, who: str) -> None:
     with pytest.raises(NotAllowed):
-        actions.cut_release(team.benchmark, "v1", actor=getattr(team, who))
+        release_actions.cut_release(team.benchmark, "v1", actor=getattr(team, who))
     assert not Release.objects.exists()
 
 
 def test_release_without_locked_items_or_with_a_bad_or_taken_name_is_invalid(team: Team) -> None:
     with pytest.raises(Invalid) as caught:
-        actions.cut_release(team.benchmark, "v1", actor=team.admin)
+        release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     assert caught.value.code == "none_locked"
     bring_to(team, team.item(), State.LOCKED)
     with pytest.raises(Invalid) as caught:
-        actions.cut_release(team.benchmark, "not a name!", actor=team.admin)
+        release_actions.cut_release(team.benchmark, "not a name!", actor=team.admin)
     assert caught.value.details["problems"][0]["path"] == "name"
-    actions.cut_release(team.benchmark, "v1", actor=team.admin)
+    release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     with pytest.raises(Invalid) as caught:
-        actions.cut_release(team.benchmark, "v1", actor=team.admin)
+        release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     assert caught.value.code == "name_taken"
     assert Release.objects.count() == 1
 
@@ -668,7 +675,7 @@ def test_sandbox_lets_one_person_do_all_of_it_without_probes(db: None) -> None:
     assert item.state == State.APPROVED
     assert not CriterionResult.objects.filter(criterion="probes").exists()
     actions.lock_item(item, item.document_hash, actor=team.admin)
-    assert actions.cut_release(team.benchmark, "try", actor=team.admin).audited is False
+    assert release_actions.cut_release(team.benchmark, "try", actor=team.admin).audited is False
 
 
 def test_sandbox_still_refuses_strangers(db: None) -> None:

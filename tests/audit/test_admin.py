@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.states import State
-from audit import actions
+from audit import release_actions
 from audit.models import CriterionResult, Release, Transition
 from tests.factories import Team
 
@@ -13,7 +13,7 @@ from .judging import bring_to
 @pytest.mark.parametrize("model", [Transition, CriterionResult, Release])
 def test_admin_site_lists_and_shows_and_refuses_to_change(team: Team, model: type[Transition]) -> None:
     bring_to(team, team.item(), State.LOCKED)
-    actions.cut_release(team.benchmark, "v1", actor=team.admin)
+    release_actions.cut_release(team.benchmark, "v1", actor=team.admin)
     base = f"/admin/audit/{model._meta.model_name}/"
     row = model.objects.order_by("pk")[0]
     client = team.client("root")

@@ -10,7 +10,8 @@ import pytest
 
 from annotation.document import SECTIONS
 from annotation.states import GATE_SECTIONS, Gate, Role
-from audit.workflow import GATE_TITLES, PHASES
+from audit.workflow import PHASES
+from lhdr_site.shared.templatetags.workbench import GATES
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "audit.md"
 WHO = {Role.AUDITOR: "auditors", Role.CORE: "core team"}
@@ -22,7 +23,7 @@ def criteria() -> str:
         name = f"{phase.number}. {phase.title}"
         for position, criterion in enumerate(phase.criteria):
             first, who = (name, WHO[phase.role]) if position == 0 else ("", "")
-            gate = GATE_TITLES[criterion.gate] if criterion.gate else "calibration"
+            gate = str(GATES[criterion.gate][0]) if criterion.gate else "calibration"
             lines.append(f"| {first} | {who} | {criterion.title} | {gate} |")
     return "\n".join(lines)
 
@@ -32,7 +33,7 @@ def stale() -> str:
     lines = ["| gate, by edited section | " + " | ".join(sections) + " |", "| --- |" + " --- |" * len(sections)]
     for gate in Gate:
         marks = ["stale" if name in GATE_SECTIONS[gate] else "" for name in sections]
-        lines.append(f"| {GATE_TITLES[gate]} | " + " | ".join(marks) + " |")
+        lines.append(f"| {GATES[gate][0]} | " + " | ".join(marks) + " |")
     return "\n".join(lines)
 
 

@@ -6,33 +6,33 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from annotation.management.arguments import benchmark_named
-from audit.models import Release
-from audit.releases import VARIANTS, write_export
+from audit.exports import VARIANTS, Export, write_export
+from audit.management.arguments import release_named
+from audit.splits import SPLITS
 from lhdr_site.shared.errors import DomainError
 
 
 class Command(BaseCommand):
-    help = "Write a release to a file of one line per item, and its images to images/ beside it."
+    help = "Write a release to a file of one line per item, with its images in images/ and a manifest beside it."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("benchmark")
         parser.add_argument("release")
         parser.add_argument("--out", required=True, metavar="FILE")
         parser.add_argument("--variant", choices=VARIANTS, default="full")
+        parser.add_argument("--split", choices=SPLITS, default="", help="only the items of this split")
+        parser.add_argument("--answers", action="store_true", help="also the answers of held-out items")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = benchmark_named(options["benchmark"])
-        release = Release.objects.filter(benchmark=benchmark, name=options["release"]).first()
-        if release is None:
-            names = ", ".join(Release.objects.filter(benchmark=benchmark).values_list("name", flat=True)) or "none yet"
-            raise CommandError(f"{benchmark.slug} has no release {options['release']!r}; it has: {names}.")
+        release = release_named(benchmark_named(options["benchmark"]), options["release"])
         out = Path(options["out"])
         if out.is_dir():
             raise CommandError(f"{out} is a folder; name a file in it, such as {out / 'items.jsonl'}.")
         try:
-            images = write_export(release, options["variant"], out)
+            export = Export(release, options["variant"], options["split"], options["answers"])
+            images = write_export(export, out)
         except DomainError as error:
             raise CommandError(error.message) from error
         except OSError as error:
             raise CommandError(f"{out} cannot be written: {error.strerror or error}.") from error
-        self.stdout.write(f"{out}: {release.item_count} items, {images} images.")
+        self.stdout.write(f"{out}: {export.rows.count()} items, {images} images.")

@@ -1,0 +1,108 @@
+"""Until a blind audit is ended, its auditor sees nowhere what others made of the item: one test a surface."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.comment_actions import add_comment
+from annotation.listing import activity
+from annotation.models import Item
+from annotation.states import State
+from annotation.suggestion_actions import suggest_edit
+from audit import second_actions as second
+from audit.models import BlindAudit
+from lhdr_site.shared.errors import NotAllowed
+from tests.factories import Team
+
+from .judging import answer, answer_phase, bring_to, finish, fresh
+from .test_second import audit_blind
+
+HTMX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def audit(team: Team) -> BlindAudit:
+    """Of an item that passed phase 2, with a failed gate, and something said about it; the admin took it."""
+    item = bring_to(team, team.item(), State.MULTIMODAL_AUDIT)
+    answer(item, team.aud, "non_text", passed=False, comment="FIRST-FAIL")
+    add_comment(fresh(item), "FIRST-COMMENT", actor=team.aud, anchor="c1")
+    suggest_edit(fresh(item), "question", "FIRST-EDIT?", actor=team.aud)
+    add_comment(fresh(item), "OWN-COMMENT", actor=team.admin)
+    Item.objects.filter(pk=item.pk).update(auditor=team.admin, due=dt.date.today())
+    [audit] = second.ask_double_audits(team.benchmark, [item.number], actor=team.core)
+    return second.take_blind_audit(audit, actor=team.admin)
+
+
+def page(name: str, *args: Any, **headers: Any) -> Callable[[Client], str]:
+    def read(client: Client) -> str:
+        reply = client.get(reverse(name, args=["bench", *args]), **headers)
+        body = b"".join(reply) if reply.streaming else reply.content  # type: ignore[arg-type]
+        return body.decode()
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("read", "shows"),
+    [
+        (page("annotation:item-page", 1), "failed (bench-aud"),
+        (page("annotation:item-list"), "Multimodal necessity: failed (bench-aud"),
+        (page("annotation:list-csv"), "multimodal:failed"),
+        (page("audit:queue"), "Multimodal necessity: failed (bench-aud"),
+        (page("annotation:benchmark-home"), "Multimodal necessity: failed (bench-aud"),
+        (page("annotation:comments-panel", 1), "FIRST-COMMENT"),
+        (page("annotation:comments-panel", 1), "FIRST-EDIT"),
+        (page("evaluation:probe-panel", 1), "probe-panel"),
+        (page("api-items"), '"multimodal":"failed"'),
+        (page("api-item", 1), '"multimodal":"failed"'),
+        (page("api-comments", 1), "FIRST-COMMENT"),
+        (page("api-suggestions", 1), "FIRST-EDIT"),
+    ],
+)
+def test_surface_hides_what_others_made_of_it_until_the_audit_is_ended(
+    team: Team, audit: BlindAudit, read: Callable[[Client], str], shows: str
+) -> None:
+    client = team.client("admin")
+    assert shows not in read(client)
+    audit_blind(audit, team.admin)
+    assert shows in read(client)
+
+
+def test_surfaces_say_why(team: Team, audit: BlindAudit) -> None:
+    client = team.client("admin")
+    text = page("annotation:item-page", 1)(client)
+    assert text.count("hidden while you audit it blind") == 7 and "You audit this item blind" in text
+    assert "hidden while you audit it blind" in page("annotation:item-list")(client)
+    said = page("annotation:comments-panel", 1)(client)
+    assert "what others said is hidden" in said and "OWN-COMMENT" in said
+    assert '"multimodal":"hidden"' in page("api-item", 1)(client)
+    refused = client.get(reverse("evaluation:probe-panel", args=["bench", 1]))
+    assert refused.status_code == 403 and "You audit this item blind" in refused.content.decode()
+
+
+def test_lists_by_gate_leave_it_out(team: Team, audit: BlindAudit) -> None:
+    address = reverse("annotation:item-list", args=["bench"])
+    for who, shown in (("core", 1), ("admin", 0)):
+        reply = team.client(who).get(address, {"gate": "failed"})
+        assert len(reply.context["items"]) == shown, who
+
+
+def test_news_of_it_are_kept_back(team: Team, audit: BlindAudit) -> None:
+    def told() -> bool:
+        return "item.passed" in {event.kind for event in activity([team.benchmark], team.admin, 99)}
+
+    assert not told()
+    audit_blind(audit, team.admin)
+    assert told()
+
+
+def test_nobody_moves_what_they_audit_blind(team: Team, audit: BlindAudit) -> None:
+    item = fresh(audit.item)
+    with pytest.raises(NotAllowed, match="blind"):
+        finish(item, team.admin)
+    answer_phase(item, team.aud)
+    assert fresh(finish(item, team.aud)).state == State.FACTUAL_AUDIT
