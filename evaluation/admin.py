@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from lhdr_site.shared.admin import ReadOnly
 
-from .models import Attempt, Judge, Report, Response, Run, RunEvent, System, Verdict
+from .models import Attempt, Judge, Report, Response, Run, RunEvent, Study, StudyEvent, System, Verdict
 
 
 @admin.register(System)
@@ -22,6 +22,13 @@ class JudgeAdmin(ReadOnly):
     list_display = ["name", "benchmark", "family", "model", "prompt_version", "person"]
     list_filter = ["benchmark"]
     list_select_related = ["benchmark", "person"]
+
+
+@admin.register(Study)
+class StudyAdmin(ReadOnly):
+    list_display = ["number", "benchmark", "name", "release", "created", "frozen"]
+    list_filter = ["benchmark"]
+    list_select_related = ["benchmark", "release"]
 
 
 @admin.register(Run)
@@ -79,3 +86,10 @@ class RunEventAdmin(ReadOnly):
     list_display = ["created", "run", "kind", "actor"]
     list_filter = ["kind"]
     list_select_related = ["run", "actor"]
+
+
+@admin.register(StudyEvent)
+class StudyEventAdmin(ReadOnly):
+    list_display = ["created", "study", "kind", "actor"]
+    list_filter = ["kind"]
+    list_select_related = ["study", "actor"]

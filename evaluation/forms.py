@@ -10,27 +10,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django import forms
+from django.db.models.fields import BLANK_CHOICE_DASH
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.benchmarks import Benchmark
+from audit.releases import Release
+from lhdr_site.endpoints.bodies import SET_BY_US
 from lhdr_site.shared.errors import Invalid
 from lhdr_site.shared.fields import ManyField
 
-from .models import Judge, Run, System
-from .queries import model_judges_of, releases_of
+from .models import Condition, Group, Judge, MarkingPlan, Run, RunState, Study, System
+from .queries import asked_systems_of, model_judges_of, releases_of
+from .routes import RouteWarning, route_warnings
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-NOT_IN_EXTRA = ("model", "messages")
-
-# What people most often add to a request, as (label, value).
-PRESETS = (
-    (
-        gettext_lazy("Web search through OpenRouter"),
-        {"tools": [{"type": "openrouter:web_search", "parameters": {"engine": "native"}}]},
-    ),
-    (gettext_lazy("Web search of OpenAI"), {"tools": [{"type": "web_search"}]}),
-)
 
 
 def _refuse(constant: str) -> Any:
@@ -97,7 +91,7 @@ class ConfigurationForm(forms.ModelForm):
 
     extra_body = ObjectField(
         label=gettext_lazy("Extra request fields"),
-        forbidden=NOT_IN_EXTRA,
+        forbidden=SET_BY_US,
         help_text=gettext_lazy("JSON, added to every request as it is. Empty for none."),
     )
 
@@ -107,11 +101,10 @@ class ConfigurationForm(forms.ModelForm):
         assert isinstance(endpoint, forms.ModelChoiceField)
         endpoint.queryset = benchmark.endpoints.all()
         endpoint.label_from_instance = _endpoint_label  # type: ignore[assignment, method-assign]
+        endpoint.empty_label = _("choose …")
+        if "group" in self.fields:
+            self.fields["group"].choices = [("", _("choose …")), *Group.choices]  # type: ignore[attr-defined]
         endpoint.required = True
-
-    @property
-    def presets(self) -> list[tuple[Any, str]]:
-        return [(label, json.dumps(value)) for label, value in PRESETS]
 
 
 def _endpoint_label(endpoint: Any) -> str:
@@ -132,6 +125,8 @@ class SystemForm(ConfigurationForm):
             "represents_family",
             "extra_body",
             "max_tries",
+            "prompt_price",
+            "completion_price",
             "image_max_side",
             "max_request_mb",
         )
@@ -156,11 +151,16 @@ class JudgeForm(ConfigurationForm):
             "prompt_version",
             "extra_body",
             "max_tries",
+            "prompt_price",
+            "completion_price",
             "max_response_chars",
         )
         help_texts = {
             "model": gettext_lazy("As the endpoint names it."),
             "family": gettext_lazy("The vendor or family: it is said where a judge judges its own family."),
+            "max_response_chars": gettext_lazy(
+                "Of a longer one only the end is shown, and the verdict is flagged “Response shortened”."
+            ),
         }
 
     def __init__(self, *args: Any, prompts: Iterable[tuple[str, str]] = (), **kwargs: Any):
@@ -173,36 +173,20 @@ class JudgeForm(ConfigurationForm):
         )
 
 
-class LaunchForm(forms.ModelForm):
-    class Meta:
-        model = Run
-        fields = ("release", "system", "condition", "judges", "main_judge", "concurrency", "budget", "note")
-        field_classes = {"judges": ManyField}
-        widgets = {"judges": forms.CheckboxSelectMultiple, "note": forms.Textarea}
-        help_texts = {
-            "release": gettext_lazy("Its item count is the denominator, whatever fails."),
-            "condition": gettext_lazy("Without image, the question is sent alone: for the image ablation."),
-            "main_judge": gettext_lazy("Whose verdicts the results show first."),
-            "concurrency": gettext_lazy("The endpoint's own limit holds besides, over all runs."),
-            "budget": gettext_lazy("The run stops when the known cost reaches it. Empty for no limit."),
-        }
+class ChoosesRows(forms.BaseForm):
+    """Lets fields choose among rows of the benchmark in view."""
 
-    def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        judges = model_judges_of(benchmark)
-        self._among("release", releases_of(benchmark), _release_label)
-        self._among("system", System.objects.filter(benchmark=benchmark).select_related("endpoint"), _model_label)
-        self._among("judges", judges, _model_label)
-        self._among("main_judge", judges, _model_label)
-        self.fields["main_judge"].required = False
-        self.fields["main_judge"].help_text = _("Whose verdicts the results show first; the first one ticked if empty.")
-        self.fields["condition"].initial = "with_image"
-
-    def _among(self, name: str, rows: Any, label: Callable[[Any], str]) -> None:
+    def among(self, name: str, rows: Any, label: Callable[[Any], str]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = rows
         field.label_from_instance = label  # type: ignore[assignment, method-assign]
+        if field.empty_label == BLANK_CHOICE_DASH[0][1]:
+            field.empty_label = _("the first one ticked") if name == "main_judge" else _("choose …")
+
+
+class JudgedForm(ChoosesRows, forms.ModelForm):
+    """What runs and studies share: judges, and the main one among them, which is the first one if none is named."""
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -212,6 +196,68 @@ class LaunchForm(forms.ModelForm):
         elif judges and main not in judges:
             self.add_error("main_judge", _("Tick the main judge among the judges as well."))
         return data
+
+
+class LaunchForm(JudgedForm):
+    class Meta:
+        model = Run
+        fields = (
+            "release",
+            "system",
+            "condition",
+            "judges",
+            "main_judge",
+            "samples",
+            "repeats",
+            "concurrency",
+            "budget",
+            "token_budget",
+            "note",
+        )
+        field_classes = {"judges": ManyField}
+        widgets = {"judges": forms.CheckboxSelectMultiple, "note": forms.Textarea}
+        help_texts = {
+            "release": gettext_lazy("Its item count is the denominator, whatever fails."),
+            "condition": gettext_lazy("Without image, the question is sent alone: for the image ablation."),
+            "main_judge": gettext_lazy("Whose verdicts the results show first."),
+            "concurrency": gettext_lazy("The endpoint's own limit holds besides, over all runs."),
+            "samples": gettext_lazy("How often each item is asked; scores are means over them."),
+            "repeats": gettext_lazy("How often each judge judges each response: shows verdicts that flip."),
+            "budget": gettext_lazy(
+                "Of answers and judges together; no call starts that may exceed it. Empty for no limit."
+            ),
+            "token_budget": gettext_lazy("Tokens in and out, of answers and judges together. Empty for no limit."),
+        }
+
+    items = forms.CharField(
+        label=gettext_lazy("Only these items"),
+        required=False,
+        help_text=gettext_lazy("Ids with commas between them, for a trial: it stays out of the leaderboard."),
+    )
+
+    carry_over = forms.BooleanField(
+        label=gettext_lazy("Carry over from earlier releases"),
+        required=False,
+        initial=True,
+        help_text=gettext_lazy(
+            "Answers to the very same request, and verdicts that would be the same, are not paid twice."
+        ),
+    )
+
+    def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        judges = model_judges_of(benchmark)
+        self.among("release", releases_of(benchmark), release_label)
+        self.among("system", asked_systems_of(benchmark), model_label)
+        self.among("judges", judges, model_label)
+        self.among("main_judge", judges, model_label)
+        for name in ("main_judge", "samples", "repeats"):
+            self.fields[name].required = False
+        self.fields["main_judge"].help_text = _("Whose verdicts the results show first.")
+        self.fields["condition"].initial = "with_image"
+
+    def clean_items(self) -> list[str]:
+        return self.cleaned_data["items"].replace(",", " ").split()
 
     @property
     def warnings(self) -> list[str]:
@@ -230,7 +276,20 @@ class LaunchForm(forms.ModelForm):
             )
         if data["condition"] == "with_image" and data["system"].image_mode == "none":
             found.append(_("The system withholds images, so “with image” would be the same as “without image”."))
-        return found
+        return found + routes_of([data["system"], *data["judges"]])
+
+
+def warnings_of(row: System | Judge) -> list[RouteWarning]:
+    """What in its requests may mislead."""
+    if row.endpoint is None:
+        return []
+    images = row.image_mode if isinstance(row, System) else ""
+    return route_warnings(row.endpoint.base_url, row.model, row.extra_body, images=images)
+
+
+def routes_of(rows: Iterable[System | Judge]) -> list[str]:
+    """The same of several, each with its name."""
+    return [f"{row.name}: {warning}" for row in rows for warning in warnings_of(row)]
 
 
 def same_family(system: System, judges: Iterable[Judge]) -> list[Judge]:
@@ -238,32 +297,165 @@ def same_family(system: System, judges: Iterable[Judge]) -> list[Judge]:
     return [judge for judge in judges if family and judge.family.strip().casefold() == family]
 
 
-def _release_label(release: Any) -> str:
+def release_label(release: Any) -> str:
     name = _("%(name)s, %(count)d items") % {"name": release.name, "count": release.item_count}
     return name if release.audited else f"{name} ({_('not audited')})"
 
 
-def _model_label(row: Any) -> str:
+def model_label(row: Any) -> str:
     details = [row.model] + ([_("demo: recorded answers")] if row.endpoint.is_demo else [])
     return f"{row.name} ({', '.join(details)})"
 
 
-class RejudgeForm(forms.Form):
+class TryForm(ChoosesRows, forms.Form):
+    """One item of a release for one system, to see what comes."""
+
+    release = forms.ModelChoiceField(Release.objects.none(), label=gettext_lazy("Release"), empty_label=None)
+    item = forms.IntegerField(
+        label=gettext_lazy("Item number"),
+        required=False,
+        min_value=1,
+        max_value=10**9,
+        help_text=gettext_lazy("Empty for the first one of the release."),
+    )
+    condition = forms.ChoiceField(label=gettext_lazy("Condition"), choices=Condition.choices)
+
+    def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.among("release", releases_of(benchmark), release_label)
+
+
+class RejudgeForm(ChoosesRows, forms.Form):
     judge = forms.ModelChoiceField(Judge.objects.none(), label=gettext_lazy("Judge"), empty_label=None)
 
     def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        field = self.fields["judge"]
+        self.among("judge", model_judges_of(benchmark), model_label)
+
+
+class LabelForm(ChoosesRows, forms.Form):
+    """Who labels the failed steps of a run, by which judge's verdicts and which taxonomy."""
+
+    labeller = forms.ModelChoiceField(
+        Judge.objects.none(),
+        label=gettext_lazy("Labelled by"),
+        empty_label=None,
+        help_text=gettext_lazy("Its model, extra fields and prices; the prompt is the one for labels."),
+    )
+    basis = forms.ModelChoiceField(
+        Judge.objects.none(), label=gettext_lazy("Failed steps are those missing by"), empty_label=None
+    )
+    taxonomy = forms.ChoiceField(label=gettext_lazy("Taxonomy"))
+
+    def __init__(self, run: Run, taxonomies: Iterable[str], *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.among("labeller", model_judges_of(run.benchmark), model_label)
+        self.among("basis", run.judges.select_related("endpoint"), model_label)
+        choice = self.fields["taxonomy"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [(version, version) for version in taxonomies]
+
+
+class TaxonomyForm(forms.Form):
+    version = forms.SlugField(
+        label=gettext_lazy("Name of the version"),
+        max_length=40,
+        help_text=gettext_lazy("Letters, digits, hyphens: labels and results name the taxonomy by it."),
+    )
+    text = forms.CharField(
+        label=gettext_lazy("Modes"), widget=forms.Textarea, max_length=20_000,
+        help_text=gettext_lazy("One a line: key | name | definition | example."),
+    )  # fmt: skip
+
+
+class PromptForm(forms.Form):
+    version = forms.SlugField(
+        label=gettext_lazy("Name of the version"),
+        max_length=40,
+        help_text=gettext_lazy("Letters, digits, hyphens: judges and results name the prompt by it."),
+    )
+    text = forms.CharField(
+        label=gettext_lazy("Text"), widget=forms.Textarea, max_length=20_000, strip=False,
+        help_text=gettext_lazy("The one message that the judge gets, with placeholders in braces."),
+    )  # fmt: skip
+
+
+class PlanForm(forms.ModelForm):
+    """A plan for marking by people; `of` says of which run or study, as `run-3` or `study-1`."""
+
+    class Meta:
+        model = MarkingPlan
+        fields = ("method", "size", "seed")
+        help_texts = {
+            "size": gettext_lazy("At most; fewer where there are fewer of the kind."),
+            "seed": gettext_lazy("The same seed draws the same responses."),
+        }
+
+    of = forms.ChoiceField(label=gettext_lazy("Run or study"))
+    field_order = ("of", "method", "size", "seed")
+
+    def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        runs = Run.objects.filter(benchmark=benchmark).select_related("system", "release").order_by("-number")
+        studies = Study.objects.filter(benchmark=benchmark).order_by("-number")
+        self._targets: dict[str, Run | Study] = {f"study-{study.number}": study for study in studies}
+        self._targets |= {f"run-{run.number}": run for run in runs}
+        of = self.fields["of"]
+        assert isinstance(of, forms.ChoiceField)
+        of.choices = [(key, _target_label(target)) for key, target in self._targets.items()]
+        method = self.fields["method"]
+        assert isinstance(method, forms.ChoiceField)
+        method.choices = [c for c in MarkingPlan.Method.choices if c[0] != MarkingPlan.Method.HANDED]
+
+    @property
+    def target(self) -> Run | Study:
+        return self._targets[self.cleaned_data["of"]]
+
+
+def _target_label(target: Run | Study) -> str:
+    if isinstance(target, Study):
+        return _("Study %(number)d: %(name)s") % {"number": target.number, "name": target.name}
+    values = {"number": target.number, "name": target.system.name, "release": target.release.name}
+    return _("Run %(number)d: %(name)s, %(release)s") % values
+
+
+class AnchorForm(forms.Form):
+    """Anchors drawn at random from a run."""
+
+    run = forms.ModelChoiceField(Run.objects.none(), label=gettext_lazy("Run"), to_field_name="number")
+    size = forms.IntegerField(label=gettext_lazy("How many"), min_value=1, max_value=500, initial=20)
+
+    def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        field = self.fields["run"]
         assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = model_judges_of(benchmark)
-        field.label_from_instance = _model_label  # type: ignore[assignment, method-assign]
+        runs = Run.objects.filter(benchmark=benchmark).exclude(state=RunState.CANCELLED)
+        field.queryset = runs.select_related("system", "release")
+        field.label_from_instance = _target_label  # type: ignore[assignment, method-assign]
+
+
+class RerunForm(forms.Form):
+    items = forms.CharField(
+        label=gettext_lazy("Items"),
+        max_length=10_000,
+        help_text=gettext_lazy("Their numbers, with commas or spaces between them."),
+    )
+
+    def clean_items(self) -> list[int]:
+        words = self.cleaned_data["items"].replace(",", " ").split()
+        if strange := [word for word in words if not (word.isascii() and word.isdigit() and len(word) < 10)]:
+            raise forms.ValidationError(_("%(word)s is no item number.") % {"word": strange[0]})
+        return [int(word) for word in words]
 
 
 class BudgetForm(forms.Form):
-    """A higher budget for a run whose budget is used up; empty leaves it as it is."""
+    """Higher budgets for a run whose budget is used up; empty leaves them as they are."""
 
     budget = forms.DecimalField(
         label=gettext_lazy("New budget, USD"), min_value=0, max_digits=10, decimal_places=2, required=False
+    )
+    token_budget = forms.IntegerField(
+        label=gettext_lazy("New budget, tokens"), min_value=1, max_value=2**53, required=False
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads for the pages and the API: systems, judges, runs with their progress, one response with its verdicts.
+"""Reads for the pages and the API: systems, judges, runs, one response with its verdicts.
 
 Opens no write transaction. Lists load neither documents nor texts of responses, prompts or judges.
 """
@@ -6,22 +6,21 @@ Opens no write transaction. Lists load neither documents nor texts of responses,
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import cached_property
-from statistics import median
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet
 from django.http import Http404
-from django.utils import timezone
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
 from annotation.document import Document, read_document
 from annotation.drawing import Drawing, Mark, draw_checklist
 from audit.releases import Release, ReleaseItem
+from lhdr_site.endpoints.bodies import text_of_request
+from lhdr_site.endpoints.models import Endpoint
 
-from .models import Attempt, Judge, Response, Run, RunEvent, RunState, System, Verdict, Work
+from .marking import people_done
+from .models import Attempt, Judge, Labelling, Response, Run, RunEvent, RunState, System, Tryout, Verdict, Work
 from .scoring.judge_output import Verdict as ParsedVerdict
 from .scoring.judge_output import parse_judge_output
 from .scoring.metrics import ItemScores, StepCredit, credits, item_scores
@@ -29,20 +28,6 @@ from .scoring.metrics import ItemScores, StepCredit, credits, item_scores
 Status = Work.Status
 ACTIVE = (RunState.QUEUED, RunState.RUNNING, RunState.PAUSED)
 OPEN = (Status.PENDING, Status.RUNNING)
-RATE_WINDOW = timedelta(minutes=10)
-
-# What an item of a run came to, in the order in which pages list them.
-OUTCOMES = (
-    "correct",
-    "wrong",
-    "unparseable",
-    "judge_failed",
-    "unjudged",
-    "failed",
-    "running",
-    "pending",
-    "cancelled",
-)
 
 
 # --- systems and judges -------------------------------------------------------------------------------------------
@@ -52,6 +37,17 @@ def systems_of(benchmark: Benchmark) -> QuerySet[System]:
     """Each also has `run_count`."""
     rows = System.objects.filter(benchmark=benchmark).select_related("endpoint", "created_by")
     return rows.annotate(run_count=Count("runs")).order_by("group", "name")
+
+
+def tryouts_of(system: System) -> QuerySet[Tryout]:
+    """The calls to see what it answers, newest first."""
+    rows = Tryout.objects.filter(system=system).defer("release_item__document")
+    return rows.select_related("release_item__item", "release_item__release", "requested_by", "endpoint")
+
+
+def asked_systems_of(benchmark: Benchmark) -> QuerySet[System]:
+    """Those that have an endpoint."""
+    return System.objects.filter(benchmark=benchmark, endpoint__isnull=False).select_related("endpoint")
 
 
 def judges_of(benchmark: Benchmark) -> QuerySet[Judge]:
@@ -69,8 +65,25 @@ def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
 
 
 def judges_on(release: Release) -> QuerySet[Judge]:
-    """The model judges of a release's runs."""
-    return Judge.objects.filter(runs__release=release, endpoint__isnull=False).select_related("endpoint").distinct()
+    """The judges of a release's runs but people, and the people who marked everything of a plan on it."""
+    asked = Q(runs__release=release, person=None) | Q(pk__in=people_done(release))
+    return Judge.objects.filter(asked).select_related("endpoint").distinct()
+
+
+def endpoints_of(run: Run) -> QuerySet[Endpoint]:
+    """Where the run's system, its judges and who labels it answer."""
+    judges = run.judges.exclude(endpoint=None).values("endpoint")
+    labellers = run.label_plans.values("labeller__endpoint")
+    return Endpoint.objects.filter(Q(pk=run.system.endpoint_id) | Q(pk__in=judges) | Q(pk__in=labellers))
+
+
+def calls_under_way(endpoints: Iterable[Endpoint]) -> dict[int, int]:
+    """Endpoint pk -> calls of runs and tryouts that go on at it, over all benchmarks."""
+    counts: Counter[int] = Counter()
+    for model in (Response, Verdict, Labelling, Tryout):
+        rows = model._default_manager.filter(endpoint__in=list(endpoints), status=Status.RUNNING).order_by()
+        counts.update(dict(rows.values_list("endpoint").annotate(n=Count("pk"))))
+    return counts
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------
@@ -78,7 +91,7 @@ def judges_on(release: Release) -> QuerySet[Judge]:
 
 def runs_of(benchmark: Benchmark) -> QuerySet[Run]:
     rows = Run.objects.filter(benchmark=benchmark).order_by("-number")
-    return rows.select_related("system__endpoint", "release", "main_judge__endpoint", "launched_by")
+    return rows.select_related("system__endpoint", "release", "main_judge__endpoint", "launched_by", "study")
 
 
 def get_run_for(user: Any, slug: str, number: int) -> Run:
@@ -100,259 +113,13 @@ def status_counts(runs: Iterable[Run]) -> dict[int, dict[str, int]]:
     return counts
 
 
-class Cell(NamedTuple):
-    """One response of a run as grids and tables show it."""
-
-    pk: int
-    number: int  # of the item in the benchmark
-    sample: int
-    status: str
-    truncated: bool
-    error_kind: str
-    tries: int
-    cost: Decimal | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    ended: datetime | None
-    outcome: str  # one of OUTCOMES
-    stated: int | None  # steps that the main judge found stated, of `steps`
-    steps: int | None
-
-    @property
-    def all_tokens(self) -> int:
-        return (self.prompt_tokens or 0) + (self.completion_tokens or 0)
-
-
-class JudgeProgress(NamedTuple):
-    judge: Judge
-    is_main: bool
-    done: int
-    open: int
-    failed: int
-    unparseable: int
-
-
-class ErrorRow(NamedTuple):
-    """One kind of error: attempts that ended so, and the items that stayed failed by it."""
-
-    kind: str
-    attempts: int
-    failed: list[Cell]
-    judge_attempts: int
-
-    @property
-    def calls(self) -> int:
-        return self.attempts + self.judge_attempts
-
-
 def verdict_outcome(status: str, answer_correct: bool | None, unparseable: str) -> str:
-    """One of OUTCOMES for a completed response, from one verdict on it."""
+    """What a completed response came to (`progress.OUTCOMES`), from one verdict on it."""
     if status == Status.COMPLETED:
         return "unparseable" if answer_correct is None else "correct" if answer_correct else "wrong"
     if status == Status.FAILED:
         return "unparseable" if unparseable else "judge_failed"
     return "unjudged"
-
-
-class Progress:
-    """Everything that a run's page shows of its state, read in seven queries whatever its size."""
-
-    def __init__(self, run: Run, now: datetime | None = None):
-        self.run = run
-        self.now = now or timezone.now()
-        verdicts = Verdict.objects.filter(run=run, judge=run.main_judge).order_by("repeat")
-        judged = {
-            response: (verdict_outcome(status, correct, unparseable), vector)
-            for response, status, correct, unparseable, vector in verdicts.values_list(
-                "response", "status", "answer_correct", "unparseable", "vector"
-            )
-        }
-        rows = run.responses.order_by("release_item__position", "sample").values_list(
-            "pk",
-            "release_item__item__number",
-            "sample",
-            "status",
-            "truncated",
-            "error_kind",
-            "tries",
-            "cost",
-            "prompt_tokens",
-            "completion_tokens",
-            "ended",
-        )
-        self.cells: list[Cell] = []
-        for row in rows:
-            pk, status = row[0], row[3]
-            outcome, vector = judged.get(pk, ("unjudged", None)) if status == Status.COMPLETED else (status, None)
-            stated, steps = (None, None) if vector is None else (sum(vector), len(vector))
-            self.cells.append(Cell(*row, outcome, stated, steps))
-
-    @property
-    def total(self) -> int:
-        return len(self.cells)
-
-    @cached_property
-    def statuses(self) -> dict[str, int]:
-        counts = Counter(cell.status for cell in self.cells)
-        return {status: counts[status] for status in ("completed", "failed", "running", "pending", "cancelled")}
-
-    @cached_property
-    def outcomes(self) -> dict[str, int]:
-        """Only those that occur, in the order of OUTCOMES."""
-        counts = Counter(cell.outcome for cell in self.cells)
-        return {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]}
-
-    @property
-    def truncated(self) -> int:
-        return sum(cell.truncated for cell in self.cells)
-
-    @property
-    def done(self) -> int:
-        return self.statuses["completed"] + self.statuses["failed"]
-
-    @property
-    def done_share(self) -> float:
-        return self.done / self.total if self.total else 0.0
-
-    @property
-    def open(self) -> int:
-        return self.statuses["running"] + self.statuses["pending"]
-
-    @property
-    def failures(self) -> int:
-        """Responses and verdicts that failed and may be tried again."""
-        return self.statuses["failed"] + sum(row.failed for row in self.judges)
-
-    @property
-    def judged_by_main(self) -> int:
-        """Verdicts of the main judge that came, readable or not."""
-        return sum(row.done for row in self.judges if row.is_main)
-
-    @cached_property
-    def judges(self) -> list[JudgeProgress]:
-        rows = (
-            Verdict.objects.filter(run=self.run)
-            .order_by()
-            .values("judge", "status")
-            .annotate(n=Count("pk"), unparseable=Count("pk", filter=~Q(unparseable="")))
-        )
-        counts: dict[int, Counter[str]] = {}
-        for row in rows:
-            count = counts.setdefault(row["judge"], Counter())
-            count[row["status"]] += row["n"]
-            count["unparseable"] += row["unparseable"] if row["status"] not in OPEN else 0
-        shown = []
-        for judge in self.run.judges.select_related("endpoint"):
-            count = counts.get(judge.pk, Counter())
-            shown.append(
-                JudgeProgress(
-                    judge,
-                    judge.pk == self.run.main_judge_id,
-                    count[Status.COMPLETED],
-                    count[Status.PENDING] + count[Status.RUNNING],
-                    count[Status.FAILED],
-                    count["unparseable"],
-                )
-            )
-        return sorted(shown, key=lambda row: not row.is_main)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether anything may still change by itself."""
-        return self.run.state in ACTIVE or self.statuses["running"] > 0
-
-    # -- money, tokens, pace --
-
-    @cached_property
-    def _judge_tokens(self) -> dict[str, Any]:
-        return Verdict.objects.filter(run=self.run).aggregate(
-            prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens")
-        )
-
-    @property
-    def expected(self) -> Decimal | None:
-        """Known cost at the end if the rest costs as much as what is done."""
-        return self.run.spent / self.done * self.total if self.done and self.open else None
-
-    @property
-    def prompt_tokens(self) -> int:
-        return sum(cell.prompt_tokens or 0 for cell in self.cells) + (self._judge_tokens["prompt"] or 0)
-
-    @property
-    def completion_tokens(self) -> int:
-        return sum(cell.completion_tokens or 0 for cell in self.cells) + (self._judge_tokens["completion"] or 0)
-
-    @property
-    def all_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    @property
-    def median_cost(self) -> Decimal | None:
-        costs = [cell.cost for cell in self.cells if cell.cost is not None]
-        return median(costs) if costs else None
-
-    @cached_property
-    def per_minute(self) -> float | None:
-        """Responses that ended in the last ten minutes (or since the start), a minute; None where nothing ended."""
-        if self.run.started is None:
-            return None
-        since = max(self.run.started, self.now - RATE_WINDOW)
-        ended = sum(cell.ended is not None and cell.ended >= since for cell in self.cells)
-        minutes = (self.now - since).total_seconds() / 60
-        return ended / minutes if ended and minutes > 0 else None
-
-    @property
-    def time_left(self) -> timedelta | None:
-        if self.run.state != RunState.RUNNING or not self.open or not self.per_minute:
-            return None
-        return timedelta(minutes=self.open / self.per_minute)
-
-    @property
-    def ends_near(self) -> datetime | None:
-        return timezone.localtime(self.now + self.time_left) if self.time_left is not None else None
-
-    @property
-    def took(self) -> timedelta | None:
-        return self.run.ended - self.run.started if self.run.ended and self.run.started else None
-
-    # -- so far --
-
-    @property
-    def correct(self) -> int:
-        return self.outcomes.get("correct", 0)
-
-    @property
-    def judged(self) -> int:
-        return self.correct + self.outcomes.get("wrong", 0)
-
-    @property
-    def stated(self) -> tuple[int, int]:
-        """Steps stated, of the steps of the judged items."""
-        pairs = [(cell.stated, cell.steps) for cell in self.cells if cell.steps]
-        return sum(stated or 0 for stated, _ in pairs), sum(steps or 0 for _, steps in pairs)
-
-    @cached_property
-    def errors(self) -> list[ErrorRow]:
-        """Kinds of errors, the most frequent first, of answering and of judging."""
-
-        def counted(**of: Any) -> dict[str, int]:
-            rows = Attempt.objects.filter(**of).exclude(error_kind="").order_by().values_list("error_kind")
-            return dict(rows.annotate(n=Count("pk")))
-
-        attempts, judging = counted(response__run=self.run), counted(verdict__response__run=self.run)
-        failed: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            if cell.status == Status.FAILED:
-                failed.setdefault(cell.error_kind or "unknown", []).append(cell)
-        kinds = {*attempts, *judging, *failed}
-        rows = [ErrorRow(k, attempts.get(k, 0), failed.get(k, []), judging.get(k, 0)) for k in kinds]
-        return sorted(rows, key=lambda row: (-row.calls, -len(row.failed), row.kind))
-
-    def filtered(self, show: str) -> list[Cell]:
-        """The cells of one outcome, or of `truncated`; all for anything else."""
-        if show == "truncated":
-            return [cell for cell in self.cells if cell.truncated]
-        return [cell for cell in self.cells if cell.outcome == show] if show in OUTCOMES else self.cells
 
 
 def run_events(run: Run, limit: int = 20) -> list[RunEvent]:
@@ -364,12 +131,18 @@ def run_events(run: Run, limit: int = 20) -> list[RunEvent]:
 
 def get_response(run: Run, pk: int) -> Response:
     """With its release item and `item_number`. Raises Http404 when the run has no such response."""
-    rows = Response.objects.filter(run=run).select_related("release_item")
+    rows = Response.objects.filter(run=run).select_related("release_item", "anchor")
     response = rows.annotate(item_number=F("release_item__item__number")).filter(pk=pk).first()
     if response is None:
         raise Http404
     response.run = run
     return response
+
+
+def carried_from(response: Response) -> Response | None:
+    """The response of an earlier release that this one is a copy of, with its run and release."""
+    rows = Response.objects.select_related("run__release").only("run__number", "run__release__name")
+    return rows.filter(pk=response.carried_from_id).first() if response.carried_from_id else None
 
 
 class Neighbours(NamedTuple):
@@ -420,6 +193,11 @@ class ShownVerdict:
     @property
     def outcome(self) -> str:
         return verdict_outcome(self.verdict.status, self.verdict.answer_correct, self.verdict.unparseable)
+
+    @property
+    def flags(self) -> list[tuple[str, list[int]]]:
+        """Each flag with the steps it is about, where it is about some."""
+        return [(flag, self.verdict.flagged_steps.get(flag, [])) for flag in self.verdict.flags]
 
     @property
     def is_readable(self) -> bool:
@@ -494,7 +272,9 @@ class ShownVerdict:
 
 def verdicts_on(response: Response, document: Document, main_judge: int) -> list[ShownVerdict]:
     """All verdicts on a response: the main judge's first, then other models', then people's."""
-    rows = response.verdicts.select_related("judge__endpoint", "judge__person").order_by("judge__name", "repeat")
+    rows = response.verdicts.select_related("judge__endpoint", "judge__person", "drift").order_by(
+        "judge__name", "repeat"
+    )
     shown = [ShownVerdict(row, document, row.judge_id == main_judge) for row in rows]
     return sorted(shown, key=lambda v: (not v.is_main, v.judge.person_id is not None))
 
@@ -527,6 +307,7 @@ class Comparison(NamedTuple):
     unanimous_answer: bool
     unanimous_steps: int
     readable: int
+    flipping: list[str]  # judges whose own verdicts differ
 
 
 def compare_verdicts(verdicts: Sequence[ShownVerdict], selected: ShownVerdict | None) -> Comparison:
@@ -550,16 +331,20 @@ def compare_verdicts(verdicts: Sequence[ShownVerdict], selected: ShownVerdict | 
     ]
     alike = [len({column[place] for column in columns}) == 1 for place in range(len(chosen))]
     numbers = list(range(1, len(chosen)))
-    return Comparison(rows, numbers, bool(alike and alike[0]), sum(alike[1:]), len(readable))
+    said: dict[str, set[tuple[bool, ...]]] = {}
+    for v, column in zip(readable, columns, strict=True):
+        said.setdefault(v.judge.name, set()).add(tuple(column))
+    flipping = [name for name, several in said.items() if len(several) > 1]
+    return Comparison(rows, numbers, bool(alike and alike[0]), sum(alike[1:]), len(readable), flipping)
 
 
-def attempts_of(work: Response | Verdict) -> list[Attempt]:
+def attempts_of(work: Any) -> list[Attempt]:
     """Its requests in order, without what was sent and what came; each has `took`."""
     rows = work.attempts.defer("request", "body")
     return list(rows.annotate(took=F("ended") - F("started")))
 
 
-def last_attempt_of(work: Response | Verdict) -> Attempt | None:
+def last_attempt_of(work: Any) -> Attempt | None:
     """The latest request with what was sent (image bytes replaced by their hash) and what came."""
     return work.attempts.order_by("-pk").first()
 
@@ -567,8 +352,4 @@ def last_attempt_of(work: Response | Verdict) -> Attempt | None:
 def prompt_of(verdict: Verdict) -> str:
     """The text that the judge was sent last; empty for a person's verdict and before the first request."""
     attempt = last_attempt_of(verdict)
-    messages = attempt.request.get("messages") if attempt and isinstance(attempt.request, dict) else None
-    content = messages[0].get("content") if messages else ""
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(part["text"] for part in content if isinstance(part, dict) and "text" in part)
+    return text_of_request(attempt.request) if attempt and isinstance(attempt.request, dict) else ""

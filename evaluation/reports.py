@@ -5,17 +5,20 @@ nothing stated. Workers store leaderboards under the hash of their inputs; where
 Verdicts of a finished run change only by way of its being open again, so `ended` stands for all of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Max
 
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem, release_documents
 
 from .claims import write
-from .models import Judge, Report, Response, Run, RunState, Verdict, Work
+from .models import Judge, Report, Response, Run, RunState, Study, Verdict, Work
 from .queries import judges_on
-from .scoring.bootstrap import RESAMPLES, intervals
+from .scoring.bootstrap import RESAMPLES, SEED, intervals
 from .scoring.judge_output import read_as_published
 from .scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
@@ -23,9 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SEED = 20260911  # of every interval, so that a report can be computed again to the digit
 GAPS = {"OA-SA": ("OA", "SA"), "CS-DACS": ("CS", "DACS")}
-VERSION = 2  # of what a stored report holds
+VERSION = 3  # of what a stored report holds
 KIND = "leaderboard"
 Status = Work.Status
 
@@ -35,15 +37,16 @@ class RunScores:
     """What runs of one release scored under one judge.
 
     runs: in the order of the arrays' rows.  uids: item ids in release order, the order of the arrays' columns.
-    values: metric -> (runs, items) fractions.  completed, readable: (runs, items) flags: the system answered; the judge
-    gave a verdict that could be read.
+    values: metric -> (runs, items) fractions, the mean over the run's samples of an item, of which those that are
+    missing or failed count as nothing.  completed, readable: (runs, items) counts of samples: the system answered; the
+    judge gave a verdict that could be read.
     """
 
     runs: list[Run]
     uids: list[str]
     values: dict[str, "NDArray[np.float64]"]
-    completed: "NDArray[np.bool_]"
-    readable: "NDArray[np.bool_]"
+    completed: "NDArray[np.int64]"
+    readable: "NDArray[np.int64]"
 
 
 _graphs: dict[tuple[str, Profile], tuple[list[str], ReleaseGraph]] = {}
@@ -66,7 +69,8 @@ def _graph(release: Release, profile: Profile) -> tuple[list[str], ReleaseGraph]
 
 
 def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Profile = Profile.STRICT) -> RunScores:
-    """The four metrics of every run on every item of the release, by the judge's first verdict on each response.
+    """The four metrics of every run on every item of the release, by the judge's first verdict on each response; of an
+    item that was asked several times, the mean over the samples.
 
     as-published reads what the judge printed once more, as the paper's evaluator does.
     """
@@ -76,21 +80,23 @@ def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Pro
     steps = graph.steps.tolist()
     items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
     column_of = {pk: column for column, pk in enumerate(items)}
-    row_of = {run.pk: row for row, run in enumerate(runs)}
-    shape = (len(runs), len(uids))
+    samples = [run.samples for run in runs]
+    starts = np.concatenate(([0], np.cumsum(samples)))[:-1]  # each run has a row for each sample, from here on
+    row_of = {run.pk: start - 1 for run, start in zip(runs, starts.tolist(), strict=True)}
+    shape = (sum(samples), len(uids))
     answers, completed, readable = (np.zeros(shape, dtype=bool) for _ in range(3))
-    vectors: list[list[Any]] = [[None] * len(uids) for _ in runs]
-    done = Response.objects.filter(run__in=runs, status=Status.COMPLETED, sample=1)
-    for run_pk, item_pk in done.values_list("run_id", "release_item_id"):
-        completed[row_of[run_pk], column_of[item_pk]] = True
-    verdicts = Verdict.objects.filter(run__in=runs, judge=judge, repeat=1, status=Status.COMPLETED, response__sample=1)
-    fields = ["run_id", "response__release_item_id", "answer_correct", "vector"]
+    vectors: list[list[Any]] = [[None] * len(uids) for _ in range(shape[0])]
+    done = Response.objects.filter(run__in=runs, status=Status.COMPLETED)
+    for run_pk, item_pk, sample in done.values_list("run_id", "release_item_id", "sample"):
+        completed[row_of[run_pk] + sample, column_of[item_pk]] = True
+    verdicts = Verdict.objects.filter(run__in=runs, judge=judge, repeat=1, status=Status.COMPLETED)
+    fields = ["run_id", "response__release_item_id", "response__sample", "answer_correct", "vector"]
     if profile is Profile.STRICT:
         verdicts = verdicts.filter(unparseable="")
     else:
         fields.append("output")
-    for run_pk, item_pk, correct, vector, *output in verdicts.values_list(*fields):
-        row, column = row_of[run_pk], column_of[item_pk]
+    for run_pk, item_pk, sample, correct, vector, *output in verdicts.values_list(*fields):
+        row, column = row_of[run_pk] + sample, column_of[item_pk]
         if output and output[0]:
             correct, vector = read_as_published(output[0])
             if correct is None and vector is None:
@@ -99,15 +105,22 @@ def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Pro
             vector = padded[: steps[column]]
         answers[row, column], vectors[row][column], readable[row, column] = bool(correct), vector, True
     scores = score_matrix(graph, answers, graph.pack(vectors))
-    values = dict(zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True))
-    return RunScores(list(runs), uids, values, completed, readable)
+    each = np.array(samples)[:, None]
+    values = {
+        metric: np.add.reduceat(of_samples, starts, axis=0) / each
+        for metric, of_samples in zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)
+    }
+    counts = [np.add.reduceat(flags, starts, axis=0, dtype=np.int64) for flags in (completed, readable)]
+    return RunScores(list(runs), uids, values, *counts)
 
 
 def run_scores(run: Run, judge: Judge) -> dict[str, Any]:
-    """One run under one judge: {n, OA, SA, CS, DACS, ci, gaps, counts, attempted, items}, fractions as plain JSON.
+    """One run under one judge: {n, samples, OA, SA, CS, DACS, ci, gaps, counts, attempted, items}, as plain JSON.
 
-    attempted: the same means over the items the system answered only, None when there are none.
-    items: per item in release order {id, completed, readable, OA, SA, CS, DACS}.
+    counts: of responses, samples of one item each for itself.
+    attempted: the same means over what the system answered only (samples of an item, then items), None when there is
+    nothing.
+    items: per item in release order {id, completed, readable, OA, SA, CS, DACS}; the first two count samples.
     """
 
     scores = score_runs(run.release, [run], judge)
@@ -115,8 +128,8 @@ def run_scores(run: Run, judge: Judge) -> dict[str, Any]:
     report["items"] = [
         {
             "id": uid,
-            "completed": bool(scores.completed[0, at]),
-            "readable": bool(scores.readable[0, at]),
+            "completed": int(scores.completed[0, at]),
+            "readable": int(scores.readable[0, at]),
             **{metric: float(scores.values[metric][0, at]) for metric in METRICS},
         }
         for at, uid in enumerate(scores.uids)
@@ -124,15 +137,20 @@ def run_scores(run: Run, judge: Judge) -> dict[str, Any]:
     return report
 
 
-def leaderboard(release: Release, judge: Judge | None = None, profile: Profile = Profile.STRICT) -> dict[str, Any]:
-    """The newest finished run of each system and condition on a release, by DACS, each with 95% intervals.
+def leaderboard(
+    release: Release, judge: Judge | None = None, profile: Profile = Profile.STRICT, study: Study | None = None
+) -> dict[str, Any]:
+    """The newest finished run of each system and condition on a release, or in a study on it, by DACS, each with 95%
+    intervals.
 
-    judge: whose verdicts count; by default the main judge of most of these runs. Runs that it judged nothing of are
-    named in `not_judged`. The resamples are the same for all, so that rows can be compared. Writes nothing.
-    {n, judge, runs: [{run, number, system, model, group, family, condition, demo, n, OA, …, ci, gaps, counts}]}
+    judge: whose verdicts count; by default the study's main judge, or that of most of these runs. Runs that it judged
+    nothing of are named in `not_judged`. The resamples are the same for all, so that rows can be compared. Writes
+    nothing. {n, judge, runs: [{run, number, system, model, group, family, condition, demo, n, samples, OA, …, ci, gaps,
+    counts}]}
     """
-    runs = _newest_finished(release)
+    runs = newest_finished(release, study)
     judges = [run.main_judge for run in runs]
+    judge = judge or (study.main_judge if study else None)
     judge = judge or max(judges, key=lambda j: (judges.count(j), -j.pk), default=None)
     if judge is None:
         return {"n": release.item_count, "judge": None, "runs": [], "not_judged": []}
@@ -142,8 +160,9 @@ def leaderboard(release: Release, judge: Judge | None = None, profile: Profile =
 
 def store_leaderboards(release: Release) -> None:
     """What the results page will ask for, under every judge and profile, when the runs of a release changed."""
-    runs = _newest_finished(release)
-    for judge in judges_on(release):
+    boards = [newest_finished(release)]
+    boards += [newest_finished(release, study) for study in Study.objects.filter(release=release, frozen=None)]
+    for runs, judge in product(boards, judges_on(release)):
         for profile in Profile:
             input_hash = _inputs(release, runs, judge, profile)
             if not Report.objects.filter(kind=KIND, input_hash=input_hash).exists():
@@ -169,9 +188,12 @@ def _compute(release: Release, runs: Sequence[Run], judge: Judge, profile: Profi
     }
 
 
-def _newest_finished(release: Release) -> list[Run]:
+def newest_finished(release: Release, study: Study | None = None) -> list[Run]:
+    """The newest finished run of each system and condition on a release, or in a study on it."""
     newest: dict[tuple[int, str], Run] = {}
-    runs = Run.objects.filter(release=release, state=RunState.FINISHED).order_by("number")
+    runs = Run.objects.filter(release=release, state=RunState.FINISHED, is_trial=False).order_by("number")
+    if study is not None:
+        runs = runs.filter(study=study)
     for run in runs.select_related("system__endpoint", "main_judge"):
         newest[run.system_id, run.condition] = run
     return list(newest.values())
@@ -186,7 +208,7 @@ def _who(run: Run) -> dict[str, Any]:
         "group": run.system.group,
         "family": run.system.family,
         "condition": run.condition,
-        "demo": run.system.endpoint.is_demo,
+        "demo": run.system.is_demo,
     }
 
 
@@ -201,7 +223,8 @@ def _rows(scores: RunScores) -> list[dict[str, Any]]:
     means = np.stack([columns[name].mean(axis=1) for name in names])
     rows = []
     for row in range(count):
-        done = scores.completed[row]
+        samples, done = scores.runs[row].samples, scores.completed[row]
+        some = done > 0  # what is missing of an item scored nothing, so its sum is that of the samples that came
         figures = {
             name: {"value": float(means[at, row]), "ci": [float(low[at, row]), float(high[at, row])]}
             for at, name in enumerate(names)
@@ -209,18 +232,21 @@ def _rows(scores: RunScores) -> list[dict[str, Any]]:
         rows.append(
             {
                 "n": len(scores.uids),
+                "samples": samples,
                 **{metric: figures[metric]["value"] for metric in METRICS},
                 "ci": {metric: figures[metric]["ci"] for metric in METRICS},
                 "gaps": {gap: figures[gap] for gap in GAPS},
                 "counts": {
                     "completed": int(done.sum()),
-                    "not_completed": int((~done).sum()),
-                    "without_verdict": int((done & ~scores.readable[row]).sum()),
+                    "not_completed": int((samples - done).sum()),
+                    "without_verdict": int((done - scores.readable[row]).sum()),
                 },
                 "attempted": {
-                    "n": int(done.sum()),
+                    "n": int(some.sum()),
                     **{
-                        metric: float(scores.values[metric][row][done].mean()) if done.any() else None
+                        metric: float((scores.values[metric][row][some] * samples / done[some]).mean())
+                        if some.any()
+                        else None
                         for metric in METRICS
                     },
                 },
@@ -230,7 +256,12 @@ def _rows(scores: RunScores) -> list[dict[str, Any]]:
     return rows
 
 
-def _inputs(release: Release, runs: Iterable[Run], judge: Judge, profile: Profile) -> str:
-    """A hash that changes whenever a response or a verdict of these finished runs does."""
-    who = [[run.pk, str(run.created), str(run.ended), run.system.name] for run in runs]
-    return canonical_hash([VERSION, SEED, RESAMPLES, profile, release.pk, release.hash, judge.pk, judge.name, who])
+def _inputs(release: Release, runs: Sequence[Run], judge: Judge, profile: Profile) -> str:
+    """A hash that changes whenever a response or a verdict of these finished runs does; a person's come at any time."""
+    who = [[run.pk, str(run.created), str(run.ended), run.samples, run.system.name] for run in runs]
+    given: Any = None
+    if judge.person_id:
+        verdicts = Verdict.objects.filter(run__in=[run.pk for run in runs], judge=judge)
+        given = [str(value) for value in verdicts.aggregate(n=Count("pk"), last=Max("ended")).values()]
+    key = [VERSION, SEED, RESAMPLES, profile, release.pk, release.hash, judge.pk, judge.name, who]
+    return canonical_hash([*key, given] if given else key)

@@ -1,4 +1,4 @@
-"""The worker's writes, each safe to run twice: answer, judge, finish, sweep.
+"""The worker's writes, each safe to run twice: answer, judge, label, finish, sweep.
 
 Exactly one caller gets a piece of work, by a conditional UPDATE with an owner token and a lease; the lease is renewed
 while a call goes on, and a result is written only where the token still holds. No transaction is open during a call.
@@ -8,36 +8,54 @@ Rows are locked in the order run, endpoint, response or verdict.
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
+from itertools import product
 from typing import Any, cast
 from uuid import UUID
 
 import structlog
-from django.db import connection
-from django.db.models import F, Q, Sum
+from django.db.models import F
 from django.utils import timezone
 
 from annotation.document import Document, read_document
 from audit.releases import ReleaseItem
-from lhdr_site.endpoints.client import Reply, call, chat_body, without_image_bytes
+from lhdr_site.endpoints.bodies import chat_body
 from lhdr_site.endpoints.errors import CallError, ErrorKind
-from lhdr_site.endpoints.limits import PATIENCE, after_failure
+from lhdr_site.endpoints.limits import PATIENCE
+from lhdr_site.endpoints.model_names import same_model
+from lhdr_site.endpoints.reading import read_credit
+from lhdr_site.endpoints.replies import Reply
 
-from .claims import ACTIVE, Claim, claim, claim_next, holding, is_due, stop_run, write
-from .images import image_part, signed_image_url
-from .models import Attempt, ImageMode, Judge, Response, Run, RunEvent, RunState, Verdict, Work
+from . import tasks
+from .attempts import another_try, ask, ask_again, ask_system, close, cost_of_all, figures, hash_of_request, outlasting
+from .claims import (
+    ACTIVE,
+    Claim,
+    Wait,
+    claim,
+    claim_next,
+    holding,
+    is_due,
+    pause_for_model,
+    stop_run,
+    wait_for_turn,
+    write,
+)
+from .contamination import contamination_flags
+from .generations import attempts_of_work, leave_or_close
+from .interchange import ResponseRow
+from .label_steps import add_missing_labels, ask_for_labels
+from .models import Attempt, Judge, Labelling, Response, Run, RunEvent, RunState, System, Verdict, Work
 from .prompts import build_judge_prompt, cut_response, verdict_identity
 from .reports import store_leaderboards
-from .requests import question_images, system_body
-from .rows import fetch_row, insert_row, update_row
+from .rows import fetch_row, insert_row
+from .scoring.doubts import doubtful_steps
 from .scoring.judge_output import Unparseable, parse_judge_output
+from .study_steps import end_studies
 
 log = structlog.get_logger(__name__)
 
 Status = Work.Status
-MAX_EMPTY = 3  # an empty reply is asked for again at most twice
 STOP_AFTER = 5  # permanent errors in a row
-_EMPTY = (ErrorKind.EMPTY, ErrorKind.REASONING_ONLY)
 
 # --- what does not change during a run ----------------------------------------------------------------------------
 
@@ -65,7 +83,7 @@ def _plan(held: Claim) -> tuple[Run, dict[int, Judge]]:
     if known is None or known[0] < time.monotonic():
         if len(_plans) > 200:
             _plans.clear()
-        run = Run.objects.select_related("system__endpoint").get(pk=held.run_pk)
+        run = Run.objects.select_related("system__endpoint", "release", "benchmark").get(pk=held.run_pk)
         judges = {judge.pk: judge for judge in run.judges.exclude(endpoint=None).select_related("endpoint")}
         known = _plans[key] = (time.monotonic() + PLAN_SECONDS, run, judges)
     return known[1], known[2]
@@ -93,25 +111,35 @@ def judge(verdict_pk: int) -> bool:
 def work_on(run_pk: int, seconds: float) -> bool:
     """Do one piece of a run's due work after the other, for about so long; True when time ran out before the work."""
     end = time.monotonic() + seconds
-    while held := claim_next(run_pk):
-        _perform(held)
+    waited = False
+    if Run.objects.filter(pk=run_pk, state=RunState.QUEUED, usage_before=None).exists():
+        _note_usage(run_pk, "usage_before")
+    while found := claim_next(run_pk):
+        if isinstance(found, Wait):
+            if not wait_for_turn(found, end - time.monotonic()):
+                return False
+            waited = True
+        else:
+            if waited:
+                tasks.wake_later(run_pk, 1)  # another lane waits while this one calls
+            _perform(found)
         if time.monotonic() > end:
             return True
     finish(run_pk)
+    if study := Run.objects.values_list("study", flat=True).get(pk=run_pk):
+        end_studies(study)
     return False
 
 
 def _perform(held: Claim) -> None:
     with holding(held):
-        if held.model is Response:
-            _answer(held)
-        else:
-            _judge(held)
+        perform = _answer if held.model is Response else _judge if held.model is Verdict else _label
+        perform(held)
 
 
 _ITEM = (
-    "SELECT i.id, i.document_hash FROM evaluation_response r JOIN audit_releaseitem i ON i.id = r.release_item_id"
-    " WHERE r.id = %s"
+    "SELECT EXISTS (SELECT 1 FROM evaluation_verdict v WHERE v.response_id = r.id), i.id, i.document_hash"
+    " FROM evaluation_response r JOIN audit_releaseitem i ON i.id = r.release_item_id WHERE r.id = %s"
 )
 _JUDGED = (
     "SELECT v.judge_id, r.text, i.id, i.document_hash FROM evaluation_verdict v"
@@ -119,32 +147,55 @@ _JUDGED = (
     " WHERE v.id = %s"
 )
 
+_LABELLED = (
+    "SELECT i.id, i.document_hash FROM evaluation_labelling l JOIN evaluation_response r ON r.id = l.response_id"
+    " JOIN audit_releaseitem i ON i.id = r.release_item_id WHERE l.id = %s"
+)
+
 
 def _answer(held: Claim) -> None:
     run, judges = _plan(held)
-    system = run.system
-    document = _document(*fetch_row(_ITEM, [held.pk]))
-    images = question_images(document, system.image_mode, run.condition)
+    was_judged, *item = fetch_row(_ITEM, [held.pk])
+    document = _document(*item)
+    asked = hash_of_request(run.system, document, run.condition)
     try:
-        if system.image_mode == ImageMode.URL_IN_PROMPT:
-            urls = [signed_image_url(run.benchmark_id, image) for image in images]
-            body = system_body(system.endpoint.wire, system.model, document, urls=urls, extra=system.extra_body)
-        else:
-            parts = [image_part(run.benchmark_id, image, system.image_max_side) for image in images]
-            body = system_body(system.endpoint.wire, system.model, document, images=parts, extra=system.extra_body)
-        reply = _ask(held, system.endpoint, body, max_bytes=system.max_request_mb * 1_000_000)
-    except LookupError as error:
-        _fail(held, CallError(ErrorKind.BAD_REQUEST, f"A question image cannot be sent: {error}."), system.max_tries)
+        reply = ask_system(held, run.system, document, run.condition)
     except CallError as error:
-        _fail(held, error, system.max_tries)
+        _fail(held, error, run.system.max_tries)
     else:
-        _keep_answer(held, reply, list(judges.values()))
+        _keep_answer(held, reply, run, list(judges.values()), asked, signs_in(reply, run, document), bool(was_judged))
 
 
-def _keep_answer(held: Claim, reply: Reply, judges: Sequence[Judge]) -> None:
-    """The answer, and one pending verdict per judge, in one transaction."""
+def signs_in(reply: Reply | ResponseRow, run: Run, document: Document) -> list[str]:
+    """The flags of contamination that an answer bears."""
+    benchmark = run.benchmark
+    return contamination_flags(
+        reply.text,
+        reply.thinking,
+        [dict(citation) for citation in reply.citations],
+        document,
+        canaries={benchmark.canary, run.release.canary},
+        addresses=benchmark.dataset_urls.split(),
+        name=benchmark.name,
+    )
+
+
+@outlasting
+def _keep_answer(
+    held: Claim,
+    reply: Reply,
+    run: Run,
+    judges: Sequence[Judge],
+    asked: str,
+    signs: Sequence[str],
+    was_judged: bool,
+) -> None:
+    """The answer, and the pending verdicts of every judge, in one transaction.
+
+    was_judged: an earlier answer was; its verdicts were set aside (`actions.rerun_items`) and are due again.
+    """
     with write():
-        _close(held, reply)
+        close(held, reply)
         kept = held.write(
             status=Status.COMPLETED,
             lease_until=None,
@@ -156,19 +207,32 @@ def _keep_answer(held: Claim, reply: Reply, judges: Sequence[Judge]) -> None:
             citations=list(reply.citations),
             truncated=reply.truncated,
             finish_reason=reply.finish_reason,
-            **_figures(held, reply),
+            request_hash=asked,
+            flags=list(signs),
+            **figures(held, reply),
         )
         if kept:
-            for judge in judges:
-                _add_verdict(held.run_pk, held.pk, judge)
+            _compare_models(held, run.system, reply)
+        if kept and was_judged:
+            Verdict.objects.filter(response=held.pk).update(status=Status.PENDING, ended=None)
+            add_missing_verdicts(run)
+        elif kept:
+            for judge, repeat in product(judges, range(1, run.repeats + 1)):
+                _add_verdict(held.run_pk, held.pk, judge, repeat)
 
 
-def _add_verdict(run_pk: int, response_pk: int, judge: Judge) -> None:
+def _compare_models(held: Claim, row: System | Judge, reply: Reply) -> None:
+    if not same_model(row.model, reply.model):
+        pause_for_model(held.run_pk, row.name, row.model, reply.model)
+
+
+def _add_verdict(run_pk: int, response_pk: int, judge: Judge, repeat: int) -> None:
     insert_row(
         Verdict,
         run=run_pk,
         response=response_pk,
         judge=judge.pk,
+        repeat=repeat,
         endpoint=judge.endpoint_id,
         status=Status.PENDING,
         created=timezone.now(),
@@ -177,8 +241,8 @@ def _add_verdict(run_pk: int, response_pk: int, judge: Judge) -> None:
 
 
 _NEW_VERDICT = {
-    "repeat": 1, "tries": 0, "error_kind": "", "error": "", "identity": "", "output": "", "flags": [],
-    "unparseable": "", "blind": False, "note": "",
+    "tries": 0, "error_kind": "", "error": "", "identity": "", "output": "", "flags": [], "flagged_steps": {},
+    "unparseable": "", "blind": False, "note": "", "reserved": 0, "returned_model": "",
 }  # fmt: skip
 
 
@@ -188,12 +252,12 @@ def add_missing_verdicts(run: Run) -> int:
     A judge that joins a run may miss a response that was completed at that moment. Inside the caller's transaction.
     """
     added = 0
-    for judge in run.judges.exclude(endpoint=None):
+    for judge, repeat in product(run.judges.exclude(endpoint=None), range(1, run.repeats + 1)):
         lacking = run.responses.filter(status=Status.COMPLETED).exclude(
-            pk__in=Verdict.objects.filter(judge=judge, run=run).values("response_id")
+            pk__in=Verdict.objects.filter(judge=judge, run=run, repeat=repeat).values("response_id")
         )
         for pk in list(lacking.values_list("pk", flat=True)):
-            _add_verdict(run.pk, pk, judge)
+            _add_verdict(run.pk, pk, judge, repeat)
             added += 1
     return added
 
@@ -205,24 +269,32 @@ def _judge(held: Claim) -> None:
     assert judge.endpoint is not None  # claims pass over people's verdicts
     document = _document(item_pk, item_hash)
     shown, cut = cut_response(text, judge.max_response_chars)
-    prompt = build_judge_prompt(judge.prompt_version, document, shown)
+    prompt = build_judge_prompt(judge.template, document, shown)
     body = chat_body(judge.endpoint.wire, judge.model, prompt, extra=judge.extra_body)
     try:
-        reply = _ask(held, judge.endpoint, body)
+        reply = ask(held, judge, body)
     except CallError as error:
         _fail(held, error, judge.max_tries)
         return
+    _keep_verdict(held, reply, judge, document, shown, cut)
+
+
+@outlasting
+def _keep_verdict(held: Claim, reply: Reply, judge: Judge, document: Document, shown: str, cut: bool) -> None:
     found = parse_judge_output(reply.text, len(document.checklist))
     if isinstance(found, Unparseable) and held.tries < judge.max_tries:
-        _ask_again(held, reply, f"unparseable: {found.reason}")
+        ask_again(held, reply, f"unparseable: {found.reason}")
         return
-    parsed: dict[str, Any] = {"answer_correct": None, "vector": None, "unparseable": ""}
+    parsed: dict[str, Any] = {"answer_correct": None, "vector": None, "unparseable": "", "flagged_steps": {}}
+    flags: list[str] = []
     if isinstance(found, Unparseable):
-        parsed["unparseable"], flags = found.reason, []
+        parsed["unparseable"] = found.reason
     else:
-        parsed["answer_correct"], parsed["vector"], flags = found.answer_correct, list(found.vector), list(found.flags)
+        doubts = doubtful_steps(judge.template, reply.text, found.vector, document, shown)
+        flags = [*found.flags, *doubts]
+        parsed |= {"answer_correct": found.answer_correct, "vector": list(found.vector), "flagged_steps": doubts}
     with write():
-        _close(held, reply, f"unparseable: {found.reason}" if isinstance(found, Unparseable) else "")
+        close(held, reply, f"unparseable: {found.reason}" if isinstance(found, Unparseable) else "")
         held.write(
             status=Status.COMPLETED,
             lease_until=None,
@@ -233,14 +305,15 @@ def _judge(held: Claim) -> None:
             output=reply.text,
             flags=flags + ["response_cut"] * cut,
             **parsed,
-            **_figures(held, reply),
+            **figures(held, reply),
         )
+        _compare_models(held, judge, reply)
 
 
 def judge_facts(judge: Judge) -> dict[str, Any]:
     """What identifies a judge in the identity of its verdicts."""
     if judge.endpoint is None:
-        return {"person": judge.person_id}
+        return {"person": judge.person_id} if judge.person_id else {"elsewhere": judge.name}
     return {
         "endpoint": judge.endpoint.base_url,
         "wire": judge.endpoint.wire,
@@ -248,118 +321,28 @@ def judge_facts(judge: Judge) -> dict[str, Any]:
         "parameters": judge.extra_body,
         "prompt_version": judge.prompt_version,
         "max_response_chars": judge.max_response_chars,
-    }
+    } | ({"prompt": judge.pasted_prompt} if judge.pasted_prompt else {})
 
 
-# Columns of an attempt that are filled when it ends.
-_NOTHING_YET = dict.fromkeys(
-    ("error_kind", "error", "body", "content_type", "model", "provider", "fingerprint", "generation"), ""
-)
-
-
-def _ask(held: Claim, endpoint: Any, body: dict[str, Any], **limits: Any) -> Reply:
-    """One attempt: its row is written before the call. Raises CallError."""
-    with write():
-        held.attempt_pk = insert_row(
-            Attempt,
-            response=held.pk if held.model is Response else None,
-            verdict=held.pk if held.model is Verdict else None,
-            owner=held.owner,
-            started=timezone.now(),
-            request=without_image_bytes(body),
-            requested_model=str(body["model"])[:200],
-            **_NOTHING_YET,
-        )
-    return call(endpoint, body, handle=held.handle, **limits)
-
-
-def _close(held: Claim, reply: Reply | None, error: str = "", kind: str = "") -> None:
-    """End the attempt's row and count its cost, whoever holds the work by now: the call was made."""
-    seen = reply or Reply()
-    may_have_cost = held.attempt_pk and (seen.http_status is None or seen.http_status < 400)
-    if kind in _NOT_SENT and reply is None:
-        may_have_cost = False
-    if seen.cost is not None or may_have_cost:
-        with connection.cursor() as cursor:
-            column, more = ("spent", seen.cost) if seen.cost is not None else ("unpriced", 1)
-            cursor.execute(f"UPDATE evaluation_run SET {column} = {column} + %s WHERE id = %s", [more, held.run_pk])
-    if held.attempt_pk:
-        update_row(
-            Attempt,
-            {"id": held.attempt_pk},
-            ended=timezone.now(),
-            http_status=seen.http_status,
-            error_kind=kind,
-            error=error,
-            body=seen.body,
-            content_type=seen.content_type,
-            model=seen.model,
-            provider=seen.provider,
-            fingerprint=seen.fingerprint,
-            generation=seen.generation,
-            prompt_tokens=seen.prompt_tokens,
-            completion_tokens=seen.completion_tokens,
-            cost=seen.cost,
-        )
-
-
-# Failures that a call without any reply may have before a request leaves this machine.
-_NOT_SENT = (ErrorKind.AUTH, ErrorKind.TOO_LARGE, ErrorKind.BAD_REQUEST, ErrorKind.NOT_FOUND)
-
-
-def _figures(held: Claim, reply: Reply) -> dict[str, Any]:
-    """Tokens of the reply that counts, and the cost of all attempts; unknown when one of them is."""
-    figures: dict[str, Any] = {
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-        "cost": reply.cost,
-    }
-    if held.tries > 1:
-        figures["cost"] = _cost_of_all(_attempts(held))
-    return figures
-
-
-def _attempts(held: Claim) -> Any:
-    column = "response_id" if held.model is Response else "verdict_id"
-    return Attempt.objects.filter(**{column: held.pk})
-
-
-def _cost_of_all(attempts: Any) -> Decimal | None:
-    unknown = attempts.filter(Q(http_status=None) | Q(http_status__lt=400), cost=None)
-    return None if unknown.exists() else attempts.aggregate(all=Sum("cost"))["all"]
+def _label(held: Claim) -> None:
+    labelling = Labelling.objects.select_related("labeller__endpoint", "response__run__benchmark").get(pk=held.pk)
+    document = _document(*fetch_row(_LABELLED, [held.pk]))
+    try:
+        ask_for_labels(held, labelling, document, judge_facts(labelling.labeller))
+    except CallError as error:
+        _fail(held, error, labelling.labeller.max_tries)
 
 
 # --- when it went wrong -------------------------------------------------------------------------------------------
 
 
-def _ask_again(held: Claim, reply: Reply, why: str) -> None:
-    with write():
-        _close(held, reply, why)
-        held.write(status=Status.PENDING, owner=None, lease_until=None, due=None, error=why)
-
-
-def may_try_again(kinds: Sequence[str], max_tries: int) -> bool:
-    """Whether work whose attempts failed with these kinds, newest last, gets one more; all were worth a retry.
-
-    Being told to come back later uses up a fifth of a try, so that a busy service fails nobody in a minute.
-    """
-    told_to_wait = sum(kind == ErrorKind.RATE_LIMITED for kind in kinds)
-    empty = sum(kind in _EMPTY for kind in kinds)
-    return empty < MAX_EMPTY and len(kinds) - told_to_wait < max_tries and len(kinds) < max_tries * PATIENCE
-
-
+@outlasting
 def _fail(held: Claim, error: CallError, max_tries: int) -> None:
     """Close the attempt; the work is due again later, or has failed; permanent errors in a row stop the run."""
     now = timezone.now()
-    kinds: list[str] = [error.kind]
-    if error.retryable and held.tries > 1:
-        earlier = _attempts(held).exclude(pk=held.attempt_pk).order_by("-pk")[: held.tries - 1]
-        kinds = [*earlier.values_list("error_kind", flat=True), error.kind]
-    again = error.retryable and may_try_again(kinds, max_tries)
-    # In a transaction of its own: the order of locks is run, endpoint, work.
-    due = after_failure(held.endpoint_pk, error, held.tries, now) if error.retryable else None
+    again, due = another_try(held, error, max_tries, now)
     with write():
-        _close(held, error.reply, error.message, error.kind)
+        close(held, error.reply, error.message, error.kind, unfinished=error.unfinished)
         fields: dict[str, Any] = {"error_kind": error.kind, "error": error.message, "lease_until": None}
         if error.kind is ErrorKind.CANCELLED:
             # Its claim is gone already, or the process that made it could not write it down.
@@ -367,9 +350,9 @@ def _fail(held: Claim, error: CallError, max_tries: int) -> None:
         if again:
             held.write(status=Status.PENDING, owner=None, due=due, **fields)
             return
-        failed = held.write(status=Status.FAILED, ended=now, cost=_cost_of_all(_attempts(held)), **fields)
+        failed = held.write(status=Status.FAILED, ended=now, cost=cost_of_all(held), **fields)
         if failed and error.kind.permanent and _all_permanent(held):
-            stop_run(held.run_pk, error.kind, error.message)
+            stop_run(held.run_pk, error.kind, f"{error.message} {error.kind.remedy}")
 
 
 def _all_permanent(held: Claim) -> bool:
@@ -377,7 +360,9 @@ def _all_permanent(held: Claim) -> bool:
     if held.model is Response:
         attempts = Attempt.objects.filter(response__run_id=held.run_pk)
     else:
-        attempts = Attempt.objects.filter(verdict__run_id=held.run_pk, verdict__endpoint_id=held.endpoint_pk)
+        kind = "verdict" if held.model is Verdict else "labelling"
+        of = {f"{kind}__run_id": held.run_pk, f"{kind}__endpoint_id": held.endpoint_pk}
+        attempts = Attempt.objects.filter(**of)
     since = Run.objects.values_list("resumed", flat=True).get(pk=held.run_pk)
     if since:
         attempts = attempts.filter(started__gte=since)
@@ -388,10 +373,11 @@ def _all_permanent(held: Claim) -> bool:
 # --- finish and sweep ---------------------------------------------------------------------------------------------
 
 _OPEN = (Status.PENDING, Status.RUNNING)
+_WORK = (Response, Verdict, Labelling)
 
 
 def _has_open_work(run_pk: int) -> bool:
-    return any(m._default_manager.filter(run_id=run_pk, status__in=_OPEN).exists() for m in (Response, Verdict))
+    return any(m._default_manager.filter(run_id=run_pk, status__in=_OPEN).exists() for m in _WORK)
 
 
 def finish(run_pk: int) -> bool:
@@ -400,14 +386,34 @@ def finish(run_pk: int) -> bool:
         return False
     with write():
         run = Run.objects.select_for_update().get(pk=run_pk)
-        if run.state not in ACTIVE or _has_open_work(run_pk) or add_missing_verdicts(run):
+        if run.state not in ACTIVE or _has_open_work(run_pk):
+            return False
+        if add_missing_verdicts(run) or add_missing_labels(run):
+            tasks.wake_later(run.pk, run.concurrency)
             return False
         run.state, run.ended = RunState.FINISHED, timezone.now()
         run.save(update_fields=["state", "ended"])
         counts = {status: run.responses.filter(status=status).count() for status in (Status.COMPLETED, Status.FAILED)}
         RunEvent.objects.create(run=run, kind="run.finished", data=counts)
     store_leaderboards(run.release)
+    if run.usage_before is not None:
+        _note_usage(run_pk, "usage_after")
     return True
+
+
+def _note_usage(run_pk: int, column: str) -> None:
+    """Keep what the system's endpoint says that its key has used, where it says so: the first word before the first
+    call, the last one after the run."""
+    run = Run.objects.select_related("system__endpoint").get(pk=run_pk)
+    try:
+        credit = read_credit(run.system.endpoint) if run.system.endpoint else None
+    except CallError as error:
+        log.info("usage_not_read", run=run_pk, error=error.message)
+        return
+    if credit is not None:
+        rows = Run.objects.filter(pk=run_pk)
+        rows = rows.filter(usage_before=None, state=RunState.QUEUED) if column == "usage_before" else rows
+        rows.update(**{column: credit.used})
 
 
 def sweep() -> dict[int, int]:
@@ -419,33 +425,39 @@ def sweep() -> dict[int, int]:
         if finish(run.pk):
             continue
         due = running = 0
-        for model in (Response, Verdict):
+        for model in _WORK:
             rows = model._default_manager.filter(run=run)
             running += rows.filter(status=Status.RUNNING).count()
             due += rows.filter(is_due(now)).filter(endpoint__isnull=False)[: run.concurrency].count()
         if lanes := min(due, run.concurrency - running):
             wanted[run.pk] = lanes
+    end_studies()
     return {run_pk: lanes for run_pk, lanes in wanted.items() if lanes > 0}
 
 
 def _take_back(now: datetime) -> None:
-    """Work of workers that died is due again; its open attempt is closed, and what it cost is unknown."""
-    for model, column in ((Response, "response_id"), (Verdict, "verdict_id")):
+    """Work of workers that died is due again. Its open attempt is closed, and what it cost is unknown; or its
+    generation goes on at the endpoint, and the next claim goes on with it."""
+    for model in _WORK:
         lost = model._default_manager.filter(status=Status.RUNNING, lease_until__lt=now)
         rows = list(lost.exclude(owner=None).values_list("pk", "run_id", "owner", "tries"))
         for pk, run_pk, owner, tries in cast(list[tuple[int, int, UUID, int]], rows):
             with write():
-                error = {"error_kind": ErrorKind.LOST, "error": "The worker stopped during the call."}
-                open_attempts = Attempt.objects.filter(**{column: pk}, owner=owner, ended=None)
-                if closed := open_attempts.update(ended=now, **error):
+                error: dict[str, Any] = {"error_kind": ErrorKind.LOST, "error": "The worker stopped during the call."}
+                left, closed = leave_or_close(attempts_of_work(model, pk).filter(owner=owner), now)
+                if closed:
                     Run.objects.filter(pk=run_pk).update(unpriced=F("unpriced") + closed)
                 row = lost.filter(pk=pk, owner=owner)
-                if tries >= _max_tries(model, pk) * PATIENCE:
+                error["reserved"] = 0
+                if left:
+                    free = {"owner": None, "lease_until": None, "due": None, "reserved": 0}
+                    row.update(status=Status.PENDING, tries=tries - 1, **free)
+                elif tries >= _max_tries(model, pk) * PATIENCE:
                     row.update(status=Status.FAILED, lease_until=None, ended=now, **error)
                 else:
                     row.update(status=Status.PENDING, owner=None, lease_until=None, due=None, **error)
 
 
-def _max_tries(model: type[Response] | type[Verdict], pk: int) -> int:
-    path = "run__system__max_tries" if model is Response else "judge__max_tries"
+def _max_tries(model: Any, pk: int) -> int:
+    path = {Response: "run__system__max_tries", Verdict: "judge__max_tries", Labelling: "labeller__max_tries"}[model]
     return cast(int, model._default_manager.values_list(path, flat=True).get(pk=pk))

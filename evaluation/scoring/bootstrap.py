@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 10_000
+SEED = 20260911  # of every interval, so that a report can be computed again to the digit
 PERCENTILES = (2.5, 97.5)
 TIE = 1e-12  # sums of fractions are inexact: means nearer to each other than this are equal
 _CELLS = 1 << 20  # draws held in memory at a time
@@ -73,7 +74,7 @@ def bootstrap_means(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int 
     # relative to the first item, so that a constant column has no rounding error
     centred = np.ascontiguousarray((columns - columns[0]).T)
     means = np.empty((len(centred), resamples))
-    for start, counts in _counts(items, resamples, seed):
+    for start, counts in resample_counts(items, resamples, seed):
         np.matmul(centred, counts.T, out=means[:, start : start + len(counts)])
     means /= items
     means += columns[0][:, None]
@@ -93,18 +94,22 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, resamples: int = RESAMPLES,
 
     a, b: (n,) values per item, in the same order.  Errors as for `bootstrap_means`, and for unequal shapes.
     """
+    left, right = _pair(a, b)
+    return differences((left - right)[:, None], resamples=resamples, seed=seed)[0]
+
+
+def differences(values: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0) -> list[Difference]:
+    """`paired_difference` of each column of per-item differences (n, k), with one set of resamples drawn for all."""
     import numpy as np
 
-    left, right = _pair(a, b)
-    means = bootstrap_means(left - right, resamples=resamples, seed=seed)
-    low, high = _percentiles(means)
-    return Difference(
-        float(np.mean(left - right)),
-        float(low[0]),
-        float(high[0]),
-        float(np.mean(means > TIE)),
-        float(np.mean(np.abs(means) <= TIE)),
+    means = bootstrap_means(values, resamples=resamples, seed=seed)
+    columns = (
+        np.mean(values, axis=0),
+        *_percentiles(means),
+        np.mean(means > TIE, axis=1),
+        np.mean(np.abs(means) <= TIE, axis=1),
     )
+    return [Difference(*figures) for figures in np.stack(columns, axis=1).tolist()]
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Ratio:
@@ -113,18 +118,30 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, resamples: int = RESA
     Both (n,) per item, in the same order.  A resample whose denominator is zero is left out and counted.
     Errors as for `bootstrap_means`, and for unequal shapes.
     """
+    top, bottom = _pair(numerator, denominator)
+    return ratios(top[:, None], bottom[:, None], resamples=resamples, seed=seed)[0]
+
+
+def ratios(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Ratio]:
+    """`ratio` of each pair of columns, both (n, k), with one set of resamples drawn for all."""
     import numpy as np
 
-    top, bottom = _pair(numerator, denominator)
-    means = bootstrap_means(np.stack((top, bottom), axis=1), resamples=resamples, seed=seed)
-    kept = np.abs(means[1]) > TIE
-    left_out = int(resamples - kept.sum())
-    total = float(np.mean(bottom))
-    estimate = float(np.mean(top)) / total if abs(total) > TIE else None
-    if left_out == resamples:
-        return Ratio(estimate, None, None, left_out)
-    low, high = _percentiles((means[0, kept] / means[1, kept])[None])
-    return Ratio(estimate, float(low[0]), float(high[0]), left_out)
+    many = bootstrap_means(np.hstack((numerators, denominators)), resamples=resamples, seed=seed)
+    tops, bottoms = np.split(many, 2)
+    totals = np.mean(denominators, axis=0).tolist()
+    found = []
+    for top, bottom, mean, total in zip(tops, bottoms, np.mean(numerators, axis=0).tolist(), totals, strict=True):
+        kept = np.abs(bottom) > TIE
+        left_out = int(resamples - kept.sum())
+        estimate = mean / total if abs(total) > TIE else None
+        if left_out == resamples:
+            found.append(Ratio(estimate, None, None, left_out))
+            continue
+        low, high = _percentiles((top[kept] / bottom[kept])[None])
+        found.append(Ratio(estimate, float(low[0]), float(high[0]), left_out))
+    return found
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -149,7 +166,7 @@ def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def _counts(items: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def resample_counts(items: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """How often each resample holds each item, as (first resample, counts (rows, items)), a block at a time.
 
     The blocks continue one stream of draws, so their size changes no figure.

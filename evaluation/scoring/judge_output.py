@@ -108,7 +108,7 @@ def parse_judge_output(text: str, steps: int) -> Verdict | Unparseable:
         raise ValueError("a checklist has at least one step")
     if not text.strip():
         return Unparseable("empty output")
-    readable = _without_thinking(text.translate(_SAME_LENGTH))
+    readable = outside_thinking(text)
     if readable is None:
         return Unparseable("unclosed think block")
     statements = list(_statements(readable))
@@ -116,6 +116,12 @@ def parse_judge_output(text: str, steps: int) -> Verdict | Unparseable:
     while len(blocks) > 1 and _repeats(blocks[-1], blocks[-2]):
         blocks.pop()
     return _verdict(blocks[-1] if blocks else {}, statements, steps)
+
+
+def outside_thinking(text: str) -> str | None:
+    """The text with think blocks blanked and look-alike characters replaced, of the same length; None when a think
+    block is not closed."""
+    return _without_thinking(text.translate(_SAME_LENGTH))
 
 
 _PUBLISHED_VECTOR = re.compile(r"CHECKLIST_RESULT\W{0,9}?:\W{0,9}?\[([^][]*)\]", re.IGNORECASE)

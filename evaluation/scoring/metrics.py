@@ -211,6 +211,15 @@ class ReleaseGraph:
             rows.append([0 if v is None else _bits(v, m) for v, m in zip(system, lengths, strict=True)])
         return _words(rows, len(self.full))
 
+    def pack_array(self, stated: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """As `pack`, of an array (systems, n, M), 1 stated; other values, as beyond a checklist's length, are not."""
+        import numpy as np
+
+        said = np.packbits(stated == 1, axis=-1, bitorder="little")[..., : len(self.full) * 8]
+        bits = np.zeros((*said.shape[:2], len(self.full) * 8), dtype=np.uint8)
+        bits[..., : said.shape[2]] = said
+        return bits.view("<u8").astype(np.uint64)
+
 
 def compile_graphs(prerequisites_per_item: Sequence[Sequence[Sequence[int]]]) -> ReleaseGraph:
     """Lay out the checklist graphs of a release once, for any number of calls of `score_matrix`.

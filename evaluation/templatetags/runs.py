@@ -1,23 +1,28 @@
 """Template tags of evaluation: outcomes, the grid of a run, money, durations and tokens in words."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from django import template
 from django.utils.formats import number_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from evaluation.queries import Cell
+from evaluation.events import study_words_of, words_of
+from evaluation.flags import FLAG_NAMES, FLAG_WORDS
+from evaluation.progress import Cell
 from lhdr_site.endpoints.errors import ErrorKind
 from lhdr_site.shared.templatetags.workbench import Look
 
 register = template.Library()
+register.filter("run_event", words_of)
+register.filter("study_event", study_words_of)
 
 #: How an outcome of a run's item is shown: glyph, hue, word. The class of its cell is `o-` and CELL_CLASSES.
 OUTCOME_LOOKS: dict[str, Look] = {
@@ -55,21 +60,7 @@ ERROR_WORDS = {
     "cancelled": gettext_lazy("Cancelled during the call"),
     "budget": gettext_lazy("Budget used up"),
     "lost": gettext_lazy("Worker stopped during the call"),
-}
-
-
-EVENT_FACTS = ("items", "tried_again", "responses", "verdicts", "judge", "reason", "completed", "failed")
-EVENT_WORDS = {
-    "run.launched": gettext_lazy("%(who)s launched the run: %(items)s items"),
-    "run.paused": gettext_lazy("%(who)s paused the run"),
-    "run.resumed": gettext_lazy("%(who)s resumed the run; %(tried_again)s failed calls are tried again"),
-    "run.retried": gettext_lazy("%(who)s had %(tried_again)s failed calls tried again"),
-    "run.rejudged": gettext_lazy("%(who)s had %(verdicts)s verdicts given by %(judge)s"),
-    "run.cancelled": gettext_lazy("%(who)s cancelled the run: %(responses)s items stay without an answer"),
-    "run.stopped": gettext_lazy("The run stopped by itself: %(reason)s"),
-    "run.finished": gettext_lazy("The run finished: %(completed)s answered, %(failed)s failed"),
-    "verdicts.revealed": gettext_lazy("%(who)s had the others' verdicts shown"),
-    "verdict.recorded": gettext_lazy("%(who)s gave a verdict of their own"),
+    "taken_down": gettext_lazy("Picture taken down"),
 }
 
 
@@ -84,6 +75,42 @@ def error_remedy(kind: str) -> str:
     return next((_(known.remedy) for known in ErrorKind if known == kind), "")
 
 
+HOLE_WORDS = {
+    "not_launched": gettext_lazy("not launched"),
+    "cancelled": gettext_lazy("run cancelled"),
+    "not_asked": gettext_lazy("not asked for"),
+    "failed": gettext_lazy("failed"),
+    "unparseable": gettext_lazy("not readable"),
+    "stopped": gettext_lazy("wait: the run stopped"),
+    "budget": gettext_lazy("wait: the budget is used up"),
+    "paused": gettext_lazy("wait: the run is paused"),
+    "broken": gettext_lazy("wait: the endpoint is broken"),
+    "running": gettext_lazy("running"),
+    "pending": gettext_lazy("pending"),
+    "no_response": gettext_lazy("without a response"),
+}
+BAD_HOLES = ("failed", "unparseable", "stopped", "budget", "broken")
+
+
+@register.simple_tag
+def study_cell(cell: Any) -> SafeString:
+    """What is done of a part of a study's plan, and under it what lacks and why."""
+    mark = mark_safe('<svg class="wb-g c-green" aria-hidden="true"><use href="#g-correct"/></svg> ')
+    first = mark if cell.is_complete else ""
+    done = format_html('{}<b class="wb-m">{}</b><span class="wb-of">/{}</span>', first, cell.done, cell.total)
+    lines = (
+        (
+            "c-red" if hole.why in BAD_HOLES else "wb-2c",
+            hole.count,
+            HOLE_WORDS[hole.why],
+            f": {error_word(hole.kind)}" if hole.kind else "",
+        )
+        for hole in cell.holes
+    )
+    holes = format_html_join("", '<li class="{}">{} {}{}</li>', lines)
+    return format_html("<div>{}{}</div>", done, format_html('<ul class="ev-holes">{}</ul>', holes) if holes else "")
+
+
 @register.filter
 def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
@@ -92,14 +119,6 @@ def as_json(value: Any) -> str:
 @register.filter
 def pretty_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-@register.filter
-def run_event(event: Any) -> str:
-    """What happened to a run, in a sentence: who did it stands there too."""
-    who = (event.actor.get_full_name() or event.actor.get_username()) if event.actor else _("The Workbench")
-    data = {"who": who, **{name: event.data.get(name, "") for name in EVENT_FACTS}}
-    return str(EVENT_WORDS.get(event.kind, gettext_lazy("%(who)s changed the run"))) % data
 
 
 @register.simple_tag
@@ -124,15 +143,17 @@ def run_cells(cells: Sequence[Cell], base: str) -> SafeString:
     """
     shown = {}
     for code, look in OUTCOME_LOOKS.items():
-        for cut in (False, True):
-            word = f"{look.word}, {_('cut off')}" if cut else look.word
-            start = format_html('<a class="wb-cell o-{}" title="{}" href="{}', CELL_CLASSES.get(code, code), word, base)
+        for cut, carried in product((False, True), repeat=2):
+            more = [_("cut off")] * cut + [_("carried over")] * carried
+            word = ", ".join([str(look.word), *more])
+            css = CELL_CLASSES.get(code, code) + " is-carried" * carried
+            start = format_html('<a class="wb-cell o-{}" title="{}" href="{}', css, word, base)
             middle = format_html('<span class="wb-sr">{}: </span>', word)
             end = format_html('<svg class="wb-g" aria-hidden="true"><use href="#g-{}"/></svg></a>', look.glyph)
-            shown[code, cut] = (start, middle, end)
+            shown[code, cut, carried] = (start, middle, end)
     parts = []
     for cell in cells:
-        start, middle, end = shown[cell.outcome, cell.truncated]
+        start, middle, end = shown[cell.outcome, cell.truncated, cell.carried_from is not None]
         number = cell.number if cell.sample == 1 else f"{cell.number}.{cell.sample}"
         parts.append(f'{start}{cell.pk}/" id="cell-{cell.pk}">{middle}{number}{end}')
     return mark_safe("".join(parts))
@@ -187,6 +208,15 @@ def steps_phrase(numbers: Sequence[int]) -> str:
 
 
 @register.filter
+def marks_phrase(verdict: Mapping[str, Any]) -> str:
+    """A person's verdict, as an event keeps it: answer wrong; stated 1, 2 and 5."""
+    stated = [n for n, mark in enumerate(verdict.get("vector") or (), 1) if mark]
+    answer = _("answer correct") if verdict.get("answer_correct") else _("answer wrong")
+    steps = _("stated %(steps)s") % {"steps": number_list(stated)} if stated else _("no step stated")
+    return f"{answer}; {steps}"
+
+
+@register.filter
 def verdict_title(shown: Any) -> str:
     """A readable verdict in two words."""
     if shown.verdict.answer_correct:
@@ -194,11 +224,9 @@ def verdict_title(shown: Any) -> str:
     return _("Wrong answer.") if shown.missing else _("Wrong answer, though every step is stated.")
 
 
-FLAG_WORDS = {
-    "several": gettext_lazy("Several verdicts were printed; the last one counts."),
-    "inconsistent": gettext_lazy("The printed score disagrees with the list of marks; the list counts."),
-    "response_cut": gettext_lazy("The response was too long for this judge: it was shown the end only."),
-}
+@register.filter
+def flag_name(flag: str) -> str:
+    return str(FLAG_NAMES.get(flag, flag))
 
 
 @register.filter

@@ -29,10 +29,16 @@ def person(request: HttpRequest) -> User:
 
 
 def run_tabs(benchmark: Benchmark) -> list[dict[str, Any]]:
-    """The three lists of this app, as `{% tabs %}` takes them."""
+    """The lists of this app, as `{% tabs %}` takes them."""
     names = (
         ("runs", _("Runs"), "evaluation:run-list"),
+        ("studies", _("Studies"), "evaluation:study-list"),
         ("systems", _("Systems"), "evaluation:system-list"),
         ("judges", _("Judges"), "evaluation:judge-list"),
+        ("endpoints", _("Endpoints"), "evaluation:endpoint-list"),
+        ("prompts", _("Prompts"), "evaluation:prompt-list"),
+        ("modes", _("Failure modes"), "evaluation:taxonomy-list"),
+        ("marking", _("Marking"), "evaluation:plan-list"),
+        ("ledger", _("Exposure"), "evaluation:ledger"),
     )
     return [{"name": n, "label": label, "url": reverse(url, args=[benchmark.slug])} for n, label, url in names]

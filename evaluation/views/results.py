@@ -1,13 +1,12 @@
-"""The leaderboard of a release under one judge: a page, and the same rows as CSV."""
+"""The leaderboard of a release, or of a study on it, under one judge: a page, and the same rows as CSV."""
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,10 +14,14 @@ from django.views.decorators.http import require_safe
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
 from audit.releases import Release
-from evaluation.models import Condition, Group, Judge
+from evaluation.models import Condition, Group, Judge, Study
 from evaluation.queries import judges_on, releases_of
 from evaluation.reports import leaderboard
 from evaluation.scoring.metrics import METRICS, Profile
+from evaluation.study_queries import studies_of
+from lhdr_site.shared.downloads import csv_response
+
+from .analyses import navigation
 
 
 @dataclass
@@ -28,6 +31,8 @@ class Results:
     benchmark: Benchmark
     releases: list[Release]
     release: Release | None
+    studies: list[Study]
+    study: Study | None
     judges: list[Judge]
     judge: Judge | None
     condition: str
@@ -42,6 +47,7 @@ class Results:
         """The address's query with some values changed."""
         values = {
             "release": self.release.name if self.release else "",
+            "study": str(self.study.number) if self.study else "",
             "judge": str(self.judge.pk) if self.judge else "",
             "condition": self.condition,
             "profile": "" if self.profile is Profile.STRICT else self.profile,
@@ -63,6 +69,20 @@ class Results:
         return [(str(names.get(group, group)), rows) for group, rows in groups.items()]
 
     @property
+    def samples(self) -> list[int]:
+        """How often the items were asked, each number once; empty where every item was asked once."""
+        numbers = sorted({row["samples"] for row in self.rows})
+        return numbers if numbers not in ([], [1]) else []
+
+    @property
+    def partial(self) -> list[dict[str, Any]]:
+        """Rows of which a person marked a part only, each with `marked`."""
+        if self.judge is None or self.judge.person_id is None:
+            return []
+        rows = [{**row, "marked": row["counts"]["completed"] - row["counts"]["without_verdict"]} for row in self.rows]
+        return [row for row in rows if row["counts"]["without_verdict"]]
+
+    @property
     def overlapping(self) -> list[tuple[str, str]]:
         """Neighbours in the ranking whose intervals overlap."""
         pairs = pairwise(self.rows)
@@ -70,23 +90,37 @@ class Results:
 
 
 def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
-    """Raises Http404 for a release or judge that is not there; other values fall back to the usual ones."""
+    """Raises Http404 for a release, study or judge that is not there; other values fall back to the usual ones.
+
+    A study of another release than the one that is named is left aside: somebody chose another release in the form.
+    """
     releases = list(releases_of(benchmark))
-    wanted = query.get("release", "")
+    wanted, number = query.get("release", ""), query.get("study", "")
+    studies = list(studies_of(benchmark)) if releases else []
+    study = next((s for s in studies if str(s.number) == number), None)
+    if number and study is None:
+        raise Http404
+    if not wanted and study:
+        wanted = study.release.name
     release = next((r for r in releases if r.name == wanted), None) if wanted else next(iter(releases), None)
     if wanted and release is None:
         raise Http404
-    judges = list(judges_on(release)) if release else []
+    studies = [s for s in studies if s.release == release]
+    study = study if study in studies else None
+    judges = list(study.judges.select_related("endpoint") if study else judges_on(release)) if release else []
     wanted = query.get("judge", "")
     judge = next((j for j in judges if str(j.pk) == wanted), None)
     if wanted and judge is None:
         raise Http404
     profile = Profile.AS_PUBLISHED if query.get("profile") == Profile.AS_PUBLISHED else Profile.STRICT
-    report: Mapping[str, Any] = leaderboard(release, judge, profile) if release else {"n": 0, "judge": None, "runs": []}
+    report: Mapping[str, Any] = {"n": 0, "judge": None, "runs": []}
+    if release:
+        report = leaderboard(release, judge, profile, study)
     if judge is None and report["judge"]:
         judge = next((j for j in judges if j.pk == report["judge"]["pk"]), None)
     condition = query.get("condition", "")
-    condition = condition if condition in Condition.values else Condition.WITH_IMAGE.value
+    usual = study.conditions[0] if study else Condition.WITH_IMAGE.value
+    condition = condition if condition in Condition.values else usual
     sort = query.get("sort", "")
     sort = sort if sort in METRICS else "DACS"
     rows = [dict(row) for row in report["runs"] if row["condition"] == condition]
@@ -98,6 +132,8 @@ def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
         benchmark,
         releases,
         release,
+        studies,
+        study,
         judges,
         judge,
         condition,
@@ -123,6 +159,7 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
     missing = results.report.get("not_judged", [])
     context = {
         "nav": "results",
+        "entries": navigation(benchmark, "", request.GET.urlencode()),
         "results": results,
         "columns": [
             {"metric": m, "title": heads[m], "url": "?" + results.query(sort=m), "sorted": m == results.sort}
@@ -134,18 +171,14 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
         "flat_url": "?" + results.query(view="flat"),
         "grouped_url": "?" + results.query(view=""),
         "not_judged": [row for row in missing if row["condition"] == results.condition],
-        "demo": any(row["demo"] for row in results.rows) or bool(results.judge and results.judge.endpoint.is_demo),  # type: ignore[union-attr]
+        "demo": any(row["demo"] for row in results.rows)
+        or bool(results.judge and results.judge.endpoint and results.judge.endpoint.is_demo),
         "bootstrap": results.rows[0]["bootstrap"] if results.rows else None,
     }
     return render(request, "evaluation/leaderboard.html", context)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------------------
-
-
-def _safe(cell: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else cell
 
 
 def csv_rows(results: Results) -> Iterator[list[Any]]:
@@ -160,6 +193,7 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
         "run",
         "demo",
         "n",
+        "samples",
         "failed",
         "without_verdict",
         *(name for m in METRICS for name in (m, f"{m}_low", f"{m}_high")),
@@ -177,7 +211,10 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
         assert results.release and results.judge
         yield [
             row["rank"],
-            *(row[name] for name in ("system", "model", "group", "family", "condition", "number", "demo", "n")),
+            *(
+                row[name]
+                for name in ("system", "model", "group", "family", "condition", "number", "demo", "n", "samples")
+            ),
             row["counts"]["not_completed"],
             row["counts"]["without_verdict"],
             *(figure for m in METRICS for figure in (row[m], *row["ci"][m])),
@@ -193,17 +230,10 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
 
 
 @require_safe
-def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
+def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     results = read_results(get_benchmark_for(request.user, slug), request.GET)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
     release = results.release.name if results.release else "none"
-    name = f"leaderboard-{slug}-{release}-{results.condition}-{results.profile}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["X-Content-Type-Options"] = "nosniff"
-    _write(response, csv_rows(results))
-    return response
-
-
-def _write(file: Any, rows: Iterable[list[Any]]) -> None:
-    writer = csv.writer(file)
-    writer.writerows([_safe(cell) for cell in row] for row in rows)
+    release += f"-study-{results.study.number}" if results.study else ""
+    name = f"leaderboard-{slug}-{release}-{results.condition}-{results.profile}"
+    head, *rows = csv_rows(results)
+    return csv_response(name, head, rows, mark=False)

@@ -14,15 +14,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.benchmarks import get_benchmark_for
 from evaluation import actions
-from evaluation.forms import BudgetForm, LaunchForm, RejudgeForm, same_family
+from evaluation.forms import BudgetForm, LaunchForm, RejudgeForm, RerunForm, same_family
 from evaluation.models import Run, RunState
 from evaluation.permissions import may_manage_runs
-from evaluation.queries import ACTIVE, Progress, get_run_for, run_events, runs_of, status_counts, systems_of
+from evaluation.preflight import Check, check_launch
+from evaluation.progress import UNKNOWN, Progress, read_cells
+from evaluation.queries import ACTIVE, endpoints_of, get_run_for, run_events, runs_of, status_counts, systems_of
 
 from .common import carry_out, person, run_tabs
 
 RUNS_A_PAGE = 50
 ROWS_A_PAGE = 100
+CELLS_A_PAGE = 1000
 
 
 @require_safe
@@ -37,7 +40,7 @@ def run_list(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "rows": [{"run": run, "counts": counts.get(run.pk, {})} for run in shown],
         "may": may_manage_runs(request.user, benchmark),
-        "demo": any(run.system.endpoint.is_demo for run in shown),
+        "demo": any(run.system.is_demo for run in shown),
     }
     if not shown:
         context["has_systems"] = systems_of(benchmark).exists()
@@ -52,9 +55,11 @@ def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
     posted = request.POST if request.method == "POST" else None
     form = LaunchForm(benchmark, posted, initial={"system": request.GET.get("system")})
     warnings: list[str] = []
+    checks: list[Check] = []
     if request.method == "POST" and form.is_valid():
         warnings = form.warnings
-        if not warnings or "anyway" in request.POST:
+        checks = check_launch(form.cleaned_data) if "check" in request.POST else []
+        if not checks and (not warnings or "anyway" in request.POST):
             run = carry_out(form, lambda: actions.launch_run(benchmark, form.cleaned_data, actor=person(request)))
             if run is not None:
                 return redirect("evaluation:run-page", slug=slug, number=run.number)
@@ -63,6 +68,7 @@ def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
         "tabs": run_tabs(benchmark),
         "form": form,
         "warnings": warnings,
+        "checks": checks,
         "lacking": [name for name in ("release", "system", "judges") if not form.fields[name].queryset.exists()],  # type: ignore[attr-defined]
     }
     return render(request, "evaluation/run_launch.html", context, status=422 if form.errors else 200)
@@ -75,11 +81,15 @@ def run_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 def _page(request: HttpRequest, run: Run, budget_form: BudgetForm | None = None) -> HttpResponse:
     """The page of a run; with 422 when the form that was posted from it has errors."""
-    context = _progress(request, run) | {
+    progress = Progress(run)
+    context = {
+        **_progress(run, progress),
+        **_cells(request, run, progress),
         "nav": "runs",
-        "may": may_manage_runs(request.user, run.benchmark),
-        "demo": run.system.endpoint.is_demo,
+        "may": may_manage_runs(request.user, run.benchmark) and not (run.study and run.study.frozen),
+        "demo": run.system.is_demo,
         "budget_form": budget_form or BudgetForm(),
+        "held_back": endpoints_of(run).exclude(broken="") if run.state == RunState.STOPPED else (),
         "can": {
             "pause": run.state in (RunState.QUEUED, RunState.RUNNING),
             "resume": run.state in (RunState.PAUSED, RunState.STOPPED),
@@ -91,51 +101,67 @@ def _page(request: HttpRequest, run: Run, budget_form: BudgetForm | None = None)
 
 @require_safe
 def run_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The part of the page that moves. When the run came into another state, the whole page is loaded again, since its
-    buttons change with it."""
+    """The parts of the page that move, but for the grid. When the run came into another state, the whole page is loaded
+    again, since its buttons change with it."""
     run = get_run_for(request.user, slug, number)
-    context = _progress(request, run)
-    if request.GET.get("state") != _seen(context["progress"]):
+    context = _progress(run, Progress(run)) | {"may": may_manage_runs(request.user, run.benchmark)}
+    if request.GET.get("state") != context["seen"]:
         response = HttpResponse(status=204)
         response["HX-Refresh"] = "true"
         return response
-    return render(request, "evaluation/_run_progress.html", context)
+    return render(request, "evaluation/_run_live.html", context)
 
 
-def _seen(progress: Progress) -> str:
-    return f"{progress.run.state}-{'moving' if progress.is_active else 'still'}"
+@require_safe
+def run_cells(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """A page of the grid, or of the table."""
+    run = get_run_for(request.user, slug, number)
+    return render(request, "evaluation/_run_cells.html", _cells(request, run, Progress(run)))
 
 
-def _progress(request: HttpRequest, run: Run) -> dict[str, Any]:
-    progress = Progress(run)
-    show = request.GET.get("show", "")
-    cells = progress.filtered(show)
-    as_table = request.GET.get("view") == "table"
-    page = Paginator(cells, ROWS_A_PAGE).get_page(request.GET.get("page")) if as_table else None
+def _progress(run: Run, progress: Progress) -> dict[str, Any]:
     address = reverse("evaluation:run-page", args=[run.benchmark.slug, run.number])
     return {
         "run": run,
         "progress": progress,
-        "seen": _seen(progress),
-        "show": show,
-        "cells": cells,
-        "as_table": as_table,
-        "page": page,
-        **(_paging(page, address, show) if page else {}),
+        "seen": f"{run.state}-{'moving' if progress.is_active else 'still'}",
         "kin": same_family(run.system, [row.judge for row in progress.judges]),
         "events": run_events(run),
         "responses_url": f"{address}responses/",
     }
 
 
-def _paging(page: Page[Any], address: str, show: str) -> dict[str, str]:
+def _cells(request: HttpRequest, run: Run, progress: Progress) -> dict[str, Any]:
+    show = request.GET.get("show", "")
+    as_table = request.GET.get("view") == "table"
+    paginator = Paginator(progress.cells(show), ROWS_A_PAGE if as_table else CELLS_A_PAGE)
+    if (count := progress.count_of(show)) is not None:
+        paginator.count = count
+    page = paginator.get_page(request.GET.get("page"))
+    address = reverse("evaluation:run-page", args=[run.benchmark.slug, run.number])
+    return {
+        "run": run,
+        "progress": progress,
+        "show": show,
+        "shown_flag": show.removeprefix("flag-") if show.startswith("flag-") else "",
+        "shown_flips": next((row for row in progress.judges if show == f"flips-{row.judge.pk}"), None),
+        "as_table": as_table,
+        "page": page,
+        "cells": read_cells(page.object_list),
+        "responses_url": f"{address}responses/",
+        **_paging(page, address, {"view": "table" if as_table else "", "show": show}),
+    }
+
+
+def _paging(page: Page[Any], address: str, chosen: dict[str, str]) -> dict[str, str]:
     """Links to the pages before and after, that also hold in the fragment."""
 
     def url_of(number: int) -> str:
-        return f"{address}?{urlencode({'view': 'table', 'show': show, 'page': number})}"
+        return f"{address}?{urlencode({**chosen, 'page': number})}"
 
     place = {"first": page.start_index(), "last": page.end_index(), "total": page.paginator.count}
     return {
+        "query": urlencode({**chosen, "page": page.number}),
         "previous_url": url_of(page.previous_page_number()) if page.has_previous() else "",
         "next_url": url_of(page.next_page_number()) if page.has_next() else "",
         "page_summary": _("%(first)d to %(last)d of %(total)d") % place,
@@ -159,9 +185,7 @@ def run_resume(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     run = get_run_for(request.user, slug, number)
     form = BudgetForm(request.POST)
     if form.is_valid():
-        resumed = carry_out(
-            form, lambda: actions.resume_run(run, actor=person(request), budget=form.cleaned_data["budget"])
-        )
+        resumed = carry_out(form, lambda: actions.resume_run(run, actor=person(request), **form.cleaned_data))
         if resumed is not None:
             messages.success(request, _("The run goes on."))
             return redirect("evaluation:run-page", slug=slug, number=number)
@@ -169,9 +193,24 @@ def run_resume(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
+def run_accept_model(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    run = actions.accept_model(
+        get_run_for(request.user, slug, number), request.POST.get("model", ""), actor=person(request)
+    )
+    if run.state == RunState.PAUSED:
+        messages.success(request, _("Accepted. There is another model to look at."))
+    else:
+        messages.success(request, _("Accepted."))
+    return redirect("evaluation:run-page", slug=slug, number=number)
+
+
+@require_POST
 def run_retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """All that failed, or what failed by one kind of error."""
     run = get_run_for(request.user, slug, number)
-    count = actions.retry_failed(run, actor=person(request))
+    kind = request.POST.get("kind")
+    kinds = None if kind is None else ["" if kind == UNKNOWN else kind]
+    count = actions.retry_failed(run, kinds, actor=person(request))
     if count:
         text = ngettext("%(n)d failed call is tried again.", "%(n)d failed calls are tried again.", count)
         messages.success(request, text % {"n": count})
@@ -190,7 +229,25 @@ def run_cancel(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         messages.success(request, _("Cancelled. What was answered and judged stays."))
         return redirect("evaluation:run-page", slug=slug, number=number)
     context = {"nav": "runs", "run": run, "progress": Progress(run), "can": run.state in (*ACTIVE, RunState.STOPPED)}
-    return render(request, "evaluation/run_cancel.html", context | {"demo": run.system.endpoint.is_demo})
+    return render(request, "evaluation/run_cancel.html", context | {"demo": run.system.is_demo})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_rerun(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Choose items to ask anew; says first what goes."""
+    run = get_run_for(request.user, slug, number)
+    may_manage_runs(request.user, run.benchmark).require()
+    posted = request.POST if request.method == "POST" else None
+    form = RerunForm(posted, initial={"items": request.GET.get("items", "")})
+    if request.method == "POST" and form.is_valid():
+        items = form.cleaned_data["items"]
+        count = carry_out(form, lambda: actions.rerun_items(run, items, actor=person(request)))
+        if count is not None:
+            text = ngettext("%(n)d answer is asked for anew.", "%(n)d answers are asked for anew.", count)
+            messages.success(request, text % {"n": count})
+            return redirect("evaluation:run-page", slug=slug, number=number)
+    context = {"nav": "runs", "run": run, "form": form, "demo": run.system.is_demo}
+    return render(request, "evaluation/run_rerun.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -215,6 +272,6 @@ def run_rejudge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "form": form,
         "progress": Progress(run),
         "kin": same_family(run.system, form.fields["judge"].queryset),  # type: ignore[attr-defined]
-        "demo": run.system.endpoint.is_demo,
+        "demo": run.system.is_demo,
     }
     return render(request, "evaluation/run_rejudge.html", context, status=422 if form.errors else 200)

@@ -1,9 +1,10 @@
-// A run that is watched: says once when the server does not answer, instead of every two seconds.
+// A run or study that is watched: says once when the server does not answer, instead of every two seconds.
 // A person's own verdict: how many marks are set, and the next unmarked step after each mark.
 (() => {
   "use strict";
 
-  const isWatching = (event) => event.detail.elt?.id === "run-progress" || event.detail.target?.id === "run-progress";
+  const watched = ["run-progress", "study-progress"];
+  const isWatching = (event) => [event.detail.elt?.id, event.detail.target?.id].some((id) => watched.includes(id));
   function unheard(event) {
     event.stopPropagation();
     const note = document.querySelector("[data-stale]");

@@ -8,10 +8,11 @@ from typing import Any
 from django.db import transaction
 
 from annotation.actions import insert_items
-from annotation.document import Document
+from annotation.document import Document, canonical_hash, read_document
 from annotation.models import Benchmark, Revision
-from audit.actions import cut_release, lock_imported
-from audit.models import Release
+from audit.actions import lock_imported
+from audit.models import Release, ReleaseItem
+from audit.release_actions import cut_release
 from evaluation import actions, steps
 from evaluation.models import Judge, Run, System
 from lhdr_site.endpoints.demo_server import DemoServer
@@ -85,10 +86,31 @@ def make_setting(server: DemoServer, items: int | Sequence[Document] = 3, slug: 
     return setting
 
 
+def next_release(setting: Setting, name: str = "r2", uid: str = "", **changed: Any) -> Release:
+    """A later release with the same items, one of them (the first without `uid`) with these fields changed; the
+    setting's from now on."""
+    old, rows = setting.release, []
+    for row in old.release_items.order_by("position"):
+        document = read_document(row.document)
+        if row.uid == (uid or document.id) and changed:
+            document, uid = replace(document, **changed), uid or document.id
+        rows.append((row, document))
+    facts = {"audited": old.audited, "item_count": old.item_count, "canary": old.canary}
+    facts["hash"] = canonical_hash([name, *(document.hash for _row, document in rows)])
+    new = Release.objects.create(benchmark=old.benchmark, name=name, created_by=setting.team.admin, **facts)
+    for row, document in rows:
+        ReleaseItem.objects.create(
+            release=new, position=row.position, item=row.item, revision=row.revision, uid=row.uid,
+            document=document.to_json(), document_hash=document.hash,
+        )  # fmt: skip
+    setting.release = new
+    return new
+
+
 def work_through(run: Run, rounds: int = 20) -> Run:
     """Do what is due until nothing is, as one worker would; back-off is skipped."""
     for _ in range(rounds):
-        for rows in (run.responses, run.verdicts):
+        for rows in (run.responses, run.verdicts, run.labellings):
             rows.filter(status="pending").update(due=None)
         Endpoint.objects.update(blocked_until=None)
         steps.work_on(run.pk, 60)

@@ -4,8 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from evaluation import actions, steps
+from audit.models import ReleaseItem
+from evaluation import actions, attempts, marking_actions, steps
+from evaluation.endpoint_actions import try_endpoint_again
 from evaluation.models import RunState
+from evaluation.reports import leaderboard
 from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.errors import Conflict, Invalid, NotAllowed
 from tests.documents import good_document
@@ -49,13 +52,13 @@ def test_verdicts_of_people_are_given_by_auditors_and_above(setting, who, allowe
     response, person = run.responses.first(), getattr(setting.team, who)
     if not allowed:
         with pytest.raises(NotAllowed):
-            actions.record_human_verdict(response, True, ALL, actor=person)
+            marking_actions.record_human_verdict(response, True, ALL, actor=person)
         return
-    verdict = actions.record_human_verdict(response, True, ALL, actor=person, note=" Close. ")
+    verdict = marking_actions.record_human_verdict(response, True, ALL, actor=person, note=" Close. ")
     assert verdict.note == "Close."
     assert verdict.judge.person == person and verdict.blind and verdict.vector == ALL
     # again: replaced, and no longer blind
-    actions.record_human_verdict(response, False, [0] * 10, actor=person)
+    marking_actions.record_human_verdict(response, False, [0] * 10, actor=person)
     verdict.refresh_from_db()
     assert (verdict.answer_correct, verdict.blind) == (False, False)
     assert run.verdicts.filter(judge__person=person).count() == 1
@@ -68,12 +71,12 @@ def test_reveal_is_recorded_once_and_ends_blindness_for_that_person_alone(settin
     run = work_through(setting.launch())
     first, second, _third = run.responses.order_by("pk")
     for _ in range(2):
-        actions.reveal_verdicts(run, None if whole_run else first, actor=setting.team.aud)
+        marking_actions.reveal_verdicts(run, None if whole_run else first, actor=setting.team.aud)
     [event] = run.events.filter(kind="verdicts.revealed")
     assert (event.actor, event.data) == (setting.team.aud, {"response": None if whole_run else first.pk})
 
     def blind(response, person):
-        return actions.record_human_verdict(response, True, ALL, actor=person).blind
+        return marking_actions.record_human_verdict(response, True, ALL, actor=person).blind
 
     assert not blind(first, setting.team.aud)
     assert blind(second, setting.team.aud) is not whole_run
@@ -82,20 +85,20 @@ def test_reveal_is_recorded_once_and_ends_blindness_for_that_person_alone(settin
 
 def test_reveal_by_a_stranger_is_refused(setting):
     with pytest.raises(NotAllowed):
-        actions.reveal_verdicts(setting.launch(), actor=setting.team.stranger)
+        marking_actions.reveal_verdicts(setting.launch(), actor=setting.team.stranger)
 
 
 @pytest.mark.parametrize("vector", [[], [1] * 9, [1] * 11, [2] + [1] * 9])
 def test_verdict_of_a_person_with_a_wrong_vector_is_refused(setting, vector):
     run = work_through(setting.launch())
     with pytest.raises(Invalid) as error:
-        actions.record_human_verdict(run.responses.first(), True, vector, actor=setting.team.aud)
+        marking_actions.record_human_verdict(run.responses.first(), True, vector, actor=setting.team.aud)
     assert refused(error, "vector")
 
 
 def test_verdict_of_a_person_needs_a_completed_response(setting):
     with pytest.raises(Conflict):
-        actions.record_human_verdict(setting.launch().responses.first(), True, ALL, actor=setting.team.aud)
+        marking_actions.record_human_verdict(setting.launch().responses.first(), True, ALL, actor=setting.team.aud)
 
 
 # --- systems and judges
@@ -160,7 +163,9 @@ def test_launch_makes_one_pending_response_per_item_and_wakes_workers(setting, d
 
 def test_launch_with_bad_data_is_refused_naming_the_field_and_leaves_nothing(setting, demo_server):
     stranger = make_setting(demo_server, 1, slug="other")
-    actions.record_human_verdict(work_through(setting.launch()).responses.first(), True, ALL, actor=setting.team.aud)
+    marking_actions.record_human_verdict(
+        work_through(setting.launch()).responses.first(), True, ALL, actor=setting.team.aud
+    )
     person = setting.benchmark.judges.get(person=setting.team.aud)
     runs = setting.benchmark.runs.count()
     for data, path in [
@@ -179,6 +184,32 @@ def test_launch_with_bad_data_is_refused_naming_the_field_and_leaves_nothing(set
     assert setting.benchmark.runs.count() == runs
 
 
+def test_launch_with_samples_and_repeats_asks_and_judges_that_often(setting):
+    run = work_through(setting.launch(samples=2, repeats=3))
+    items = run.item_count
+    assert run.responses.filter(status="completed").count() == 2 * items
+    assert set(run.responses.values_list("sample", flat=True)) == {1, 2}
+    assert run.verdicts.filter(status="completed").count() == 6 * items
+    assert set(run.verdicts.values_list("repeat", flat=True)) == {1, 2, 3}
+    assert set(run.responses.values_list("returned_model", flat=True)) == {"demo-system (demo)"}
+    assert run.tokens > 0
+    assert run.tokens == sum(
+        (row.prompt_tokens or 0) + (row.completion_tokens or 0) for row in [*run.responses.all(), *run.verdicts.all()]
+    )
+
+
+def test_launch_on_chosen_items_is_a_trial_and_stays_out_of_the_leaderboard(db, demo_server):
+    setting = make_setting(demo_server, documents(3, "apart"), "apart")
+    uid = ReleaseItem.objects.filter(release=setting.release, position=1).get().uid
+    run = work_through(setting.launch(items=[uid]))
+    assert (run.is_trial, run.state, run.item_count) == (True, RunState.FINISHED, 3)
+    assert [row.release_item.uid for row in run.responses.all()] == [uid]
+    assert leaderboard(setting.release)["runs"] == []
+    with pytest.raises(Invalid, match="no-such") as error:
+        setting.launch(items=[uid, "no-such"])
+    assert refused(error, "items")
+
+
 def test_launch_at_an_endpoint_that_was_taken_away_is_refused(setting):
     setting.benchmark.endpoints.clear()
     with pytest.raises(Invalid) as error:
@@ -187,7 +218,7 @@ def test_launch_at_an_endpoint_that_was_taken_away_is_refused(setting):
 
 
 def test_launch_with_images_by_address_needs_a_public_address(db, demo_server, settings):
-    setting = make_setting(demo_server, [good_document()])
+    setting = make_setting(demo_server, [good_document()], "apart")
     system = setting.new_system(image_mode="url_in_prompt")
     with pytest.raises(Invalid, match="LHDR_PUBLIC_URL") as error:
         setting.launch(system=system)
@@ -198,11 +229,11 @@ def test_launch_with_images_by_address_needs_a_public_address(db, demo_server, s
 
 
 def test_launch_with_images_that_were_never_fetched_is_refused_with_the_items(db, demo_server):
-    image = {"key": "i1", "url": "https://example.org/a.png", "role": "question"}
+    image = {"key": "i1", "url": "https://example.org/a.png", "role": "question", "license": "CC0-1.0"}
     checklist = [{"key": "c1", "conclusion": "It is so."}]
     unfetched = good_document(images=[image], checklist=checklist, sources=[], nodes=[], relations=[], rivals=[],
                               answer_sources=[])  # fmt: skip
-    setting = make_setting(demo_server, [unfetched])
+    setting = make_setting(demo_server, [unfetched], "apart")
     with pytest.raises(Invalid, match="good-item") as error:
         setting.launch()
     assert error.value.code == "images_missing"
@@ -228,13 +259,13 @@ def test_cancelled_run_keeps_what_is_done_and_drops_what_is_under_way(setting, m
     run = setting.launch()
     done, under_way, _waiting = run.responses.order_by("pk")
     steps.answer(done.pk)
-    held, plain = steps.claim(type(done), under_way.pk), steps.call
+    held, plain = steps.claim(type(done), under_way.pk), attempts.call
 
     def cancelled_meanwhile(endpoint, body, **kwargs):
         actions.cancel_run(run, actor=setting.team.admin)
         return plain(endpoint, body, **kwargs)
 
-    monkeypatch.setattr(steps, "call", cancelled_meanwhile)
+    monkeypatch.setattr(attempts, "call", cancelled_meanwhile)
     steps._perform(held)
     states = list(run.responses.order_by("pk").values_list("status", "text"))
     assert [status for status, _ in states] == ["completed", "cancelled", "cancelled"]
@@ -247,11 +278,12 @@ def test_cancelled_run_keeps_what_is_done_and_drops_what_is_under_way(setting, m
 
 
 def test_run_stopped_by_permanent_errors_tries_them_again_when_resumed(db, demo_server):
-    setting = make_setting(demo_server, 6)
+    setting = make_setting(demo_server, 6, "apart")
     demo_server.seen.clear()
     setting.system = setting.misbehaving("auth", times=1)
     run = work_through(setting.launch())
     assert run.state == RunState.STOPPED
+    try_endpoint_again(setting.endpoint, actor=setting.team.admin)
     run = actions.resume_run(run, actor=setting.team.admin)
     assert run.responses.filter(status="pending").count() == 6 and run.stop_reason == ""
     assert run.events.first().data == {"tried_again": 5}
@@ -262,10 +294,11 @@ def test_run_stopped_by_permanent_errors_tries_them_again_when_resumed(db, demo_
 
 
 def test_errors_from_before_a_resume_do_not_stop_the_run_again(db, demo_server):
-    setting = make_setting(demo_server, 6)
+    setting = make_setting(demo_server, 6, "apart")
     demo_server.seen.clear()
     setting.system = setting.misbehaving("auth")
     run = work_through(setting.launch())
+    try_endpoint_again(setting.endpoint, actor=setting.team.admin)
     run = work_through(actions.resume_run(run, actor=setting.team.admin))
     assert run.state == RunState.STOPPED
     # five before and five after, not five and one
@@ -328,7 +361,7 @@ def test_rejudge_with_the_same_judge_repeats_only_what_is_no_verdict(setting):
 
 def test_rejudge_by_a_person_or_a_strange_judge_is_refused(setting, demo_server):
     run = work_through(setting.launch())
-    actions.record_human_verdict(run.responses.first(), True, ALL, actor=setting.team.aud)
+    marking_actions.record_human_verdict(run.responses.first(), True, ALL, actor=setting.team.aud)
     person = setting.benchmark.judges.get(person=setting.team.aud)
     for judge in (person, make_setting(demo_server, documents(1, "x"), slug="other").judge):
         with pytest.raises(Invalid) as error:

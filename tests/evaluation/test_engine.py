@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from evaluation import steps
+from evaluation import attempts, steps
 from evaluation.models import Attempt, RunState
 from lhdr_site.endpoints.demo_server import Answer
 from lhdr_site.endpoints.errors import ErrorKind
@@ -163,7 +163,7 @@ def test_claim_skips_an_endpoint_without_room_for_one_with_room(setting):
 def test_permanent_errors_in_a_row_stop_the_run_and_keep_what_is_done(db, demo_server):
     from tests.evaluation.setting import make_setting
 
-    setting = make_setting(demo_server, 8)
+    setting = make_setting(demo_server, 8, "apart")
     setting.system = setting.misbehaving("payment")
     run = work_through(setting.launch())
     assert run.state == RunState.STOPPED
@@ -176,7 +176,7 @@ def test_permanent_errors_in_a_row_stop_the_run_and_keep_what_is_done(db, demo_s
 def test_permanent_errors_that_are_not_in_a_row_do_not_stop_the_run(db, demo_server):
     from tests.evaluation.setting import make_setting
 
-    setting = make_setting(demo_server, 8)
+    setting = make_setting(demo_server, 8, "apart")
     bad = setting.misbehaving("bad_request")
     run = setting.launch()
     for n, response in enumerate(run.responses.order_by("pk")):
@@ -211,7 +211,7 @@ def test_late_writer_is_fenced_when_its_lease_was_taken_over(setting, monkeypatc
     setting.system = setting.misbehaving(behaviour)
     run = setting.launch()
     response = first(run)
-    held, plain, second = steps.claim(type(response), response.pk), steps.call, []
+    held, plain, second = steps.claim(type(response), response.pk), attempts.call, []
 
     def slow(endpoint, body, **kwargs):
         run.responses.filter(pk=response.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -219,7 +219,7 @@ def test_late_writer_is_fenced_when_its_lease_was_taken_over(setting, monkeypatc
         second.append(steps.claim(type(response), response.pk))
         return plain(endpoint, body, **kwargs)
 
-    monkeypatch.setattr(steps, "call", slow)
+    monkeypatch.setattr(attempts, "call", slow)
     steps._perform(held)
     response.refresh_from_db()
     assert (response.status, response.owner, response.text) == ("running", second[0].owner, "")
@@ -230,7 +230,7 @@ def test_late_writer_is_fenced_when_its_lease_was_taken_over(setting, monkeypatc
     setting.system.extra_body = {}
     setting.system.save()
     steps._plans.clear()
-    monkeypatch.setattr(steps, "call", plain)
+    monkeypatch.setattr(attempts, "call", plain)
     steps._perform(second[0])
     response.refresh_from_db()
     assert response.status == "completed" and response.verdicts.count() == 1
@@ -341,4 +341,4 @@ def test_wait_after_failures_doubles_up_to_five_minutes_and_keeps_to_retry_after
     ],
 )  # fmt: skip
 def test_may_try_again_follows_the_kinds_of_failure(kinds, again):
-    assert steps.may_try_again(kinds, max_tries=3) is again
+    assert attempts.may_try_again(kinds, max_tries=3) is again

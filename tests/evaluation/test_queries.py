@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from annotation.document import Document
 from evaluation.models import Attempt, Judge, Response, Run, Verdict
+from evaluation.progress import Progress, read_cells
 from evaluation.queries import (
-    Progress,
     ShownVerdict,
     compare_verdicts,
     prompt_of,
@@ -74,9 +74,12 @@ def test_progress_counts_outcomes_by_the_main_judge_alone(setting: Setting) -> N
     progress = Progress(run)
     assert progress.outcomes == {"correct": 1, "unjudged": 1, "failed": 1}
     assert (progress.correct, progress.judged, progress.stated, progress.truncated) == (1, 1, (2, 3), 1)
-    assert [cell.pk for cell in progress.filtered("unjudged")] == [second.pk]
-    assert [cell.pk for cell in progress.filtered("truncated")] == [second.pk]
-    assert progress.filtered("anything") == progress.cells
+    assert [cell.pk for cell in read_cells(Progress(run).cells("unjudged"))] == [second.pk]
+    assert [cell.pk for cell in read_cells(Progress(run).cells("truncated"))] == [second.pk]
+    cells = read_cells(Progress(run).cells("anything"))
+    assert [(cell.outcome, cell.stated, cell.steps) for cell in cells] == [
+        ("correct", 2, 3), ("unjudged", 0, 0), ("failed", 0, 0)
+    ]  # fmt: skip
     assert [(row.judge, row.is_main, row.done, row.open) for row in progress.judges] == [
         (setting.judge, True, 1, 0),
         (other, False, 1, 0),
@@ -149,8 +152,28 @@ def test_progress_errors_count_calls_and_what_stayed_failed(setting: Setting) ->
     Attempt.objects.create(response=second, error_kind="rate_limited", **plain)
     Attempt.objects.create(verdict=verdict, error_kind="rate_limited", **plain)
     Attempt.objects.create(response=second, **plain)
-    shown = [(row.kind, row.attempts, row.judge_attempts, len(row.failed)) for row in Progress(run).errors]
-    assert shown == [("timeout", 3, 0, 1), ("rate_limited", 1, 1, 0), ("unknown", 0, 0, 1)]
+    other = Verdict.objects.create(run=run, response=first, judge=setting.judge, status="failed", error_kind="auth")
+    shown = [(row.kind, row.attempts, row.judge_attempts, row.failed, row.judge_failed) for row in Progress(run).errors]
+    assert shown == [
+        ("timeout", 3, 0, 1, 0),
+        ("rate_limited", 1, 1, 0, 0),
+        ("unknown", 0, 0, 1, 0),
+        ("auth", 0, 0, 0, 1),
+    ]
+    assert other.run == run and Progress(run).errors[0].named == ((first.pk, 1),)
+
+
+def test_progress_when_there_are_many_responses_takes_as_few_queries(
+    setting: Setting, django_assert_num_queries: Any
+) -> None:
+    run = setting.launch(samples=20)
+    run.responses.filter(sample__gt=1).update(status="failed", error_kind="timeout")
+    with django_assert_num_queries(10):
+        progress = Progress(run)
+        assert progress.statuses == {"completed": 0, "failed": 57, "running": 0, "pending": 3, "cancelled": 0}
+        assert len(progress.errors[0].named) == 8 and progress.errors[0].again == 57
+        assert (progress.failures, progress.median_cost, progress.all_tokens, progress.carried_cost) == (57, None, 0, 0)
+        assert len(read_cells(progress.cells()[:10])) == 10
 
 
 def test_progress_of_a_stopped_run_moves_while_a_call_is_under_way(setting: Setting) -> None:
@@ -252,6 +275,7 @@ def test_verdicts_come_main_judge_first_and_people_last(setting: Setting) -> Non
     [
         ({"messages": [{"role": "user", "content": "Mark it."}]}, "Mark it."),
         ({"messages": [{"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}]}]}, "a\n\nb"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text", "text": "Mark it."}]}]}, "Mark it."),
         ({"messages": []}, ""),
         ({}, ""),
         ([], ""),

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from evaluation import actions, reports
-from evaluation.models import Report, RunState
+from evaluation.models import Report, Run, RunState, Study
 from evaluation.scoring.metrics import METRICS, Profile
 from tests.documents import STEPS
 from tests.evaluation.setting import documents, make_setting, work_through
@@ -59,6 +59,62 @@ def test_run_scores_of_a_run_without_any_answer_are_zero_with_no_attempted_mean(
     assert [scores[metric] for metric in METRICS] == [0, 0, 0, 0]
     assert scores["attempted"] == {"n": 0, **dict.fromkeys(METRICS)}
     assert scores["ci"]["OA"] == [0, 0]
+
+
+def test_run_scores_of_several_samples_are_means_over_samples_then_items(setting):
+    """Two samples of four items, the samples of an item beside each other."""
+    run = judged(
+        setting,
+        [
+            (True, ALL), (True, WITHOUT_C2),
+            (True, ALL), "failed",
+            "unparseable", (False, WITHOUT_C2),
+            "missing", "failed",
+        ],
+        samples=2,
+    )  # fmt: skip
+    scores = reports.run_scores(run, setting.judge)
+    # items: OA 1, 1/2, 0, 0; SA 1/2, 1/2, 0, 0; CS .95, .5, .45, 0; DACS .6, .5, .1, 0; always over four items
+    assert [scores[metric] for metric in METRICS] == pytest.approx([1.5 / 4, 1 / 4, 1.9 / 4, 1.2 / 4])
+    assert [item["DACS"] for item in scores["items"]] == pytest.approx([0.6, 0.5, 0.1, 0])
+    assert (scores["n"], scores["samples"]) == (4, 2)
+    assert scores["counts"] == {"completed": 5, "not_completed": 3, "without_verdict": 1}
+    # three items were answered at all, the second of them once: OA 1, 1, 0; CS .95, 1, .45; DACS .6, 1, .1
+    assert scores["attempted"]["n"] == 3
+    assert [scores["attempted"][m] for m in METRICS] == pytest.approx([2 / 3, 1.5 / 3, 2.4 / 3, 1.7 / 3])
+
+
+def test_scores_of_runs_with_different_samples_stand_side_by_side(setting):
+    judged(setting, [(True, ALL), (False, ALL)] * 4, samples=2)
+    judged(setting, [(True, ALL), (True, ALL), "failed", "failed"], system=setting.new_system(name="once"))
+    rows = {row["system"]: row for row in reports.leaderboard(setting.release)["runs"]}
+    assert [(row["OA"], row["samples"]) for row in rows.values()] == [(0.5, 2), (0.5, 1)]
+    assert rows["once"]["counts"]["not_completed"] == 2
+    # each item alike in one, half of them right in the other: only the second has an interval to speak of
+    assert rows[setting.system.name]["ci"]["OA"] == [0.5, 0.5] and rows["once"]["ci"]["OA"] == [0, 1]
+
+
+def test_leaderboard_of_a_study_holds_its_runs_under_its_main_judge(setting):
+    study = Study.objects.create(
+        benchmark=setting.benchmark,
+        number=1,
+        name="s",
+        release=setting.release,
+        main_judge=setting.judge,
+        created_by=setting.team.admin,
+        conditions=["with_image"],
+    )
+    run = judged(setting, [(True, ALL)] * 4)
+    Run.objects.filter(pk=run.pk).update(study=study)
+    other = setting.new_judge()
+    for _ in range(2):
+        judged(setting, [(False, ALL)] * 4, system=setting.new_system(), judges=[other])
+    board = reports.leaderboard(setting.release, study=study)
+    assert [row["number"] for row in board["runs"]] == [run.number]
+    assert board["judge"]["pk"] == setting.judge.pk
+    assert len(reports.leaderboard(setting.release, other)["not_judged"]) == 3
+    reports.store_leaderboards(setting.release)
+    assert Report.objects.count() == 8  # the release's and the study's, under two judges and two profiles
 
 
 def test_leaderboard_shows_the_newest_finished_run_of_each_system_by_dacs(setting):

@@ -15,14 +15,18 @@ from PIL import Image
 from annotation import document as document_module
 from annotation.actions import insert_items
 from annotation.document import read_document
-from annotation.images import prepare_upload, store
+from annotation.images import prepare_upload, store, verify_bytes
 from annotation.models import Revision, StoredImage
-from audit.actions import cut_release, lock_imported
+from audit.actions import lock_imported
+from audit.redaction_actions import redact_image
+from audit.release_actions import cut_release
 from evaluation import images, steps
 from evaluation.models import Attempt, Condition
 from evaluation.requests import question_images, system_body
+from lhdr_site.shared.errors import Invalid
 from tests.documents import good_document
 from tests.evaluation.setting import documents, make_setting
+from tests.shared.test_pictures import apart, opened, photograph
 
 ROOT = Path(__file__).resolve().parents[2]
 PNG = base64.b64decode(
@@ -64,17 +68,17 @@ def hidden_strings(document):
 
 def texts_sent(body):
     """The decoded text parts of a request, and everything else of it but image bytes."""
-    for message in body["messages"]:
+    for message in body.get("messages") or body["input"]:
         content = message["content"]
         for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            if part["type"] == "text":
+            if part["type"] in ("text", "input_text"):
                 yield part["text"]
             else:
                 yield from (text for text in strings(part) if not text.startswith("data:") and len(text) < 200)
-    yield json.dumps({name: value for name, value in body.items() if name != "messages"})
+    yield json.dumps({name: value for name, value in body.items() if name not in ("messages", "input")})
 
 
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "openai-responses"])
 @pytest.mark.parametrize("mode, condition", MODES)
 def test_request_holds_no_hidden_string(wire, mode, condition):
     count = 0
@@ -204,6 +208,25 @@ def test_image_that_is_gone_fails_the_response_with_a_sentence(setting, demo_ser
     assert response.status == "failed" and "cannot be sent" in response.error
 
 
+@pytest.mark.parametrize("mode", ["inline", "url_in_prompt"])
+def test_question_whose_picture_was_taken_down_is_asked_no_more(setting, demo_server, settings, mode):
+    settings.PUBLIC_URL = "https://lhdr.example.org"
+    _document, sha256 = with_picture(setting, demo_server)
+    system = setting.new_system(image_mode=mode)
+    response = setting.launch(system=system).responses.get(release_item__uid="pictured")
+    redact_image(setting.benchmark, sha256, "Asked for by its owner", actor=setting.team.admin)
+    steps.answer(response.pk)
+    response.refresh_from_db()
+    assert (response.status, response.error_kind) == ("failed", "taken_down")
+    assert "Asked for by its owner" in response.error and not demo_server.requests
+    with pytest.raises(Invalid, match="Asked for by its owner") as caught:
+        setting.launch(system=system)
+    assert caught.value.code == "images_taken_down"
+    assert setting.launch(system=system, condition="without_image").item_count == 2
+    page = setting.team.client("admin").get(f"/b/bench/runs/1/responses/{response.pk}/").content.decode()
+    assert "A picture was taken down: Asked for by its owner" in page
+
+
 def test_request_over_the_systems_limit_is_not_sent(setting, demo_server):
     with_picture(setting, demo_server)
     system = setting.new_system(max_request_mb=1)
@@ -216,3 +239,19 @@ def test_request_over_the_systems_limit_is_not_sent(setting, demo_server):
     assert setting.server.requests == []
     run.refresh_from_db()
     assert run.unpriced == 0, "what was not sent cost nothing"
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_imported_photograph_is_exported_shown_and_sent_with_the_same_pixels(team, orientation):
+    """Its bytes are kept, as their hash is named; whoever shows or sends them turns them upright alike."""
+    _image, data = photograph(orientation)
+    stored = store(team.benchmark, verify_bytes(data))
+    image = replace(good_document().images[0], sha256=stored.sha256, media_type="image/jpeg", width=64, height=48)
+    kind, sent = images.image_part(team.benchmark.pk, image, None)
+    with stored.file.open("rb") as file, stored.thumbnail.open("rb") as small:
+        exported, thumbnail = file.read(), Image.open(small).convert("RGB")
+    assert exported == data and (stored.width, stored.height) == (64, 48)
+    assert kind == "image/jpeg" and apart(Image.open(BytesIO(sent)), opened(exported)) < 1  # without looking at EXIF
+    assert apart(thumbnail, opened(exported)) < 12  # WebP of so small a picture
+    _kind, smaller = images.image_part(team.benchmark.pk, image, 32)
+    assert Image.open(BytesIO(smaller)).size == (32, 24)

@@ -1,6 +1,7 @@
 """Pages of systems and judges: who may see and make them, what is refused and what is said then."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.evaluation.setting import Setting
 from tests.factories import Team, make_team
 
 MEMBERS = ("ann", "aud", "core", "admin")
-LISTS = ("evaluation:system-list", "evaluation:judge-list", "evaluation:run-list")
+LISTS = ("evaluation:system-list", "evaluation:judge-list", "evaluation:run-list", "evaluation:endpoint-list")
 FORMS = ("evaluation:system-create", "evaluation:judge-create", "evaluation:run-launch")
 
 
@@ -28,6 +29,8 @@ def system_data(setting: Setting, **changes: Any) -> dict[str, Any]:
         "release_date": "2026-05-01",
         "extra_body": "",
         "max_tries": 4,
+        "prompt_price": "3",
+        "completion_price": "15.5",
         "image_max_side": "",
         "max_request_mb": 20,
         **changes,
@@ -99,6 +102,7 @@ def test_system_when_made_keeps_every_field(setting: Setting) -> None:
     system = System.objects.get(name="Northlight")
     assert (system.extra_body, system.represents_family, system.image_max_side) == (extra, True, 1024)
     assert (system.model, system.family, str(system.release_date)) == ("northlight-2", "North", "2026-05-01")
+    assert (system.prompt_price, system.completion_price) == (Decimal(3), Decimal("15.5"))
     assert system.created_by == setting.team.admin
 
 
@@ -180,8 +184,8 @@ def test_system_at_an_endpoint_that_the_benchmark_may_not_use_is_refused(setting
     assert list(reply.context["form"].errors) == ["endpoint"]
 
 
-def test_form_when_the_benchmark_has_no_endpoint_says_what_to_do(team: Team) -> None:
-    text = team.client("admin").get(url("evaluation:system-create", team)).content.decode()
+def test_form_when_the_benchmark_has_no_endpoint_says_what_to_do(new_team: Team) -> None:
+    text = new_team.client("admin").get(url("evaluation:system-create", new_team)).content.decode()
     assert "may use no endpoint yet" in text
 
 
@@ -214,8 +218,8 @@ def test_lists_with_a_demo_endpoint_say_so(setting: Setting, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_lists_when_empty_teach(team: Team, name: str) -> None:
-    text = team.client("admin").get(url(name, team)).content.decode()
+def test_lists_when_empty_teach(new_team: Team, name: str) -> None:
+    text = new_team.client("admin").get(url(name, new_team)).content.decode()
     assert "wb-empty" in text
 
 
@@ -226,10 +230,61 @@ def test_lists_ask_the_database_as_often_for_many_rows(
     for _ in range(6):
         setting.launch(system=setting.new_system(), judges=[setting.new_judge()])
     client = setting.team.client("admin")
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         client.get(url(name, setting))
 
 
-def test_benchmark_that_is_not_there_is_not_found(team: Team) -> None:
+def test_benchmark_that_is_not_there_is_not_found(new_team: Team) -> None:
     Benchmark.objects.filter(slug="nowhere").delete()
-    assert team.client("admin").get("/b/nowhere/systems/").status_code == 404
+    assert new_team.client("admin").get("/b/nowhere/systems/").status_code == 404
+
+
+# --- endpoints ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"), [("ann", 403), ("aud", 403), ("core", 403), ("admin", 302), ("stranger", 404)]
+)
+def test_endpoint_that_is_held_back_is_let_try_again_by_admins_only(setting: Setting, who: str, expected: int) -> None:
+    Endpoint.objects.update(broken="It said no.", failures=5)
+    address = reverse("evaluation:endpoint-again", args=[setting.benchmark.slug, setting.endpoint.pk])
+    client = setting.team.client(who)
+    assert client.post(address).status_code == expected
+    assert (Endpoint.objects.get(pk=setting.endpoint.pk).broken == "") == (expected == 302)
+    if who != "stranger":
+        page = client.get(url("evaluation:endpoint-list", setting)).content.decode()
+        assert ("It said no." in page) == (expected != 302) and address not in page
+    if expected == 302:
+        assert client.post(address).status_code == 409
+
+
+def test_endpoint_list_says_what_holds_and_what_to_do(setting: Setting) -> None:
+    Endpoint.objects.update(broken="It said no.", calls_per_minute=30)
+    page = setting.team.client("admin").get(url("evaluation:endpoint-list", setting)).content.decode()
+    assert (
+        "It said no." in page
+        and f"endpoints/{setting.endpoint.pk}/again/" in page
+        and "0 of 20" in page
+        and ">30<" in page
+    )
+
+
+def test_endpoint_of_another_benchmark_is_not_found(setting: Setting) -> None:
+    other = Endpoint.objects.create(name="elsewhere", base_url="https://elsewhere.example/v1", broken="No.")
+    address = reverse("evaluation:endpoint-again", args=[setting.benchmark.slug, other.pk])
+    assert setting.team.client("admin").post(address).status_code == 404
+
+
+def test_superuser_lets_endpoints_try_again_in_the_administration(setting: Setting) -> None:
+    Endpoint.objects.update(broken="It said no.")
+    client, address = setting.team.client("root"), reverse("admin:endpoints_endpoint_changelist")
+    assert "It said no." in client.get(address).content.decode()
+    reply = client.post(address, {"action": "try_again", "_selected_action": [setting.endpoint.pk]}, follow=True)
+    assert f"Calls are made again to {setting.endpoint.name}" in reply.content.decode()
+    assert Endpoint.objects.get(pk=setting.endpoint.pk).broken == ""
+    assert setting.endpoint.events.get().actor == setting.team.root
+
+
+def test_form_of_a_system_has_words_for_what_is_not_chosen_yet(setting: Setting) -> None:
+    page = setting.team.client("admin").get(url("evaluation:system-create", setting)).content.decode()
+    assert page.count("choose …") == 2 and "-----" not in page

@@ -284,5 +284,5 @@ def test_response_page_takes_few_queries_whatever_its_verdicts(
         )
     client = setting.team.client("ann")
     for tab in ("text", "request", "attempts"):
-        with django_assert_max_num_queries(15):
+        with django_assert_max_num_queries(17):
             client.get(url(first(run)), {"tab": tab, "output": "prompt"})

@@ -3,26 +3,40 @@
 Loads nothing twice. The runs it launches are answered by the demo endpoint as soon as a worker is up.
 """
 
+import datetime as dt
+import hashlib
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import BaseCommand
 from django.db import transaction
+from django.utils import timezone
 
 from annotation import actions as items
+from annotation import assignment_actions, comment_actions, images, seed_actions, suggestion_actions
 from annotation import benchmark_actions as benchmarks
-from annotation import images
 from annotation.demo import DEMO_PASSWORD, DEMO_PEOPLE, DEMO_SLUG, SANDBOX_SLUG, demo_is_loaded
 from annotation.document import Document, read_document
 from annotation.models import Benchmark, Item, Preset, Revision
 from annotation.states import Role, State
 from audit import actions as audit
+from audit import release_actions, second_actions
+from audit.link_actions import vouch_link
+from audit.link_queries import links_of, url_hash
+from audit.link_steps import keep_answer
+from audit.linkcheck import Answer, host_of
+from audit.models import LinkJob
+from audit.pilot_actions import make_batch
 from audit.queries import elements_to_tick
+from audit.second_queries import required_of
 from audit.workflow import Move, phase_of
 from evaluation import actions as evaluation
+from evaluation import label_actions, study_actions
+from evaluation.failure_modes import OWN_VERSION
 from evaluation.models import Condition, Group
 from lhdr_site.endpoints.models import Endpoint
 
@@ -34,11 +48,23 @@ SYSTEMS = (
     ("Cartographer Research (demo)", "demo-cartographer-research", Group.DEEP_RESEARCH, "Cartographer"),
     ("Weaver Agent (demo)", "demo-weaver-agent", Group.FRAMEWORK_AGENT, "Weaver"),
 )
+SEEDS = (
+    {
+        "title": "A bridge whose engineer lost a bet over its number of arches",
+        "body": "Start from the toll plaque in the picture; the bet is in his letters.",
+        "category": "geography",
+    },
+    {
+        "title": "A record sleeve that quotes a tile pattern",
+        "body": "Which palace has the tiles, and who measured them first?",
+        "category": "media",
+    },
+)
 JUDGES = (("Halden (demo)", "demo-judge-halden", "Halden"), ("Kestrel (demo)", "demo-judge-kestrel", "Kestrel"))
 
 
 class Command(BaseCommand):
-    help = "Load the demo: people, a benchmark with items in every state, a release, systems, judges and runs."
+    help = "Load the demo: people, a benchmark with items in every state, a release, systems, judges, a study and runs."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if demo_is_loaded():
@@ -50,7 +76,12 @@ class Command(BaseCommand):
             benchmark = self._benchmark(people)
             for document in self._documents():
                 self._item(benchmark, document, people)
+            self._plan(benchmark, people)
+            self._talk(benchmark, people)
+            make_batch(benchmark, people["ezra"], actor=people["cora"])
+            self._links(benchmark)
             self._sandbox(people)
+            self._second_audits(benchmark, people)
             self._evaluation(benchmark, people["dana"])
         if options["verbosity"]:
             self.stdout.write(f"Loaded the demo benchmark. Log-ins: {', '.join(people)}; password {DEMO_PASSWORD}.")
@@ -59,9 +90,7 @@ class Command(BaseCommand):
         people = {}
         for name, full, _role in DEMO_PEOPLE:
             first, last = full.split()
-            user, created = User.objects.get_or_create(
-                username=name, defaults={"first_name": first, "last_name": last, "email": f"{name}@demo.invalid"}
-            )
+            user, created = User.objects.get_or_create(username=name, defaults={"first_name": first, "last_name": last})
             if created:
                 user.set_password(DEMO_PASSWORD)
                 # The demo's admin is also the installation's: sees the admin site, makes benchmarks and endpoints.
@@ -95,6 +124,59 @@ class Command(BaseCommand):
         )
         Walk(item, people).to(state)
 
+    def _plan(self, benchmark: Benchmark, people: dict[str, User]) -> None:
+        """Targets, ideas that wait for somebody, an example to follow, and who is to audit what by when."""
+        categories = list(benchmark.categories.values_list("slug", flat=True))
+        benchmarks.set_targets(benchmark, {("category", slug): 3 for slug in categories}, actor=people["dana"])
+        seed_actions.add_seeds(benchmark, [dict(seed) for seed in SEEDS], actor=people["cora"])
+        seed_actions.claim_seed(benchmark.seeds.latest("pk"), actor=people["ezra"])
+        golden = Item.objects.get(benchmark=benchmark, number=1)
+        note = "Two pictures that each change what can be asked next, and an answer in one number."
+        assignment_actions.mark_golden(golden, True, note, actor=people["cora"])
+        waiting = Item.objects.filter(benchmark=benchmark, state=State.SECONDARY_AUDIT).first()
+        if waiting:
+            due = timezone.localdate() + dt.timedelta(days=7)
+            assignment_actions.assign_item(waiting, people["bela"], due, actor=people["cora"])
+
+    def _talk(self, benchmark: Benchmark, people: dict[str, User]) -> None:
+        """A question to an author, and a text that somebody would put otherwise."""
+        item = Item.objects.filter(benchmark=benchmark, state=State.RETURNED).get()
+        body = "@ada [[c2]] still holds for two buildings. Does the plan on the wall tell them apart?"
+        comment_actions.add_comment(item, body, anchor="c2", actor=people["bela"])
+        text = read_document(item.document).question.replace("race of the last century", "race of a century ago")
+        suggestion_actions.suggest_edit(
+            item, "question", text, note="The year is a step too near.", actor=people["bela"]
+        )
+
+    def _links(self, benchmark: Benchmark) -> None:
+        """What a link check would have found, kept as the worker keeps it. No page is asked for."""
+        for line in (FOLDER / "links.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            item = Item.objects.get(benchmark=benchmark, uid=row["item"])
+            url = next(source["url"] for source in item.document["sources"] if source["key"] == row["source"])
+            place = {"source": row["source"], "url": url, "url_hash": url_hash(url), "host": host_of(url)}
+            for answer in row["answers"]:
+                job = LinkJob.objects.create(item=item, due=timezone.now(), **place)
+                text = answer.get("text", "")
+                hashed = hashlib.sha256(text.encode()).hexdigest() if text else ""
+                keep_answer(job, Answer(**answer, content_hash=hashed))
+
+    def _second_audits(self, benchmark: Benchmark, people: dict[str, User]) -> None:
+        """Of two items audited twice one waits for somebody; on the other two people differed, and a third decided."""
+        locked = Item.objects.filter(benchmark=benchmark, state=State.LOCKED).order_by("number")
+        numbers = list(locked.values_list("number", flat=True)[:2])
+        ended, _waiting = second_actions.ask_double_audits(benchmark, numbers, actor=people["cora"])
+        second_actions.take_blind_audit(ended, actor=people["dana"])
+        for code in required_of(benchmark):
+            passed = code != "minimal"
+            comment = "" if passed else "Step 2 is not needed: the cover alone names the publisher."
+            second_actions.record_blind_result(
+                ended, code, rating=4 if passed else 2, passed=passed, comment=comment, actor=people["dana"]
+            )
+        second_actions.finish_blind_audit(ended, actor=people["dana"])
+        word = "It is: without Allen Lane nothing leads on to The Bodley Head."
+        second_actions.adjudicate(ended, "minimal", rating=4, passed=True, comment=word, actor=people["cora"])
+
     def _sandbox(self, people: dict[str, User]) -> None:
         """A place where one person alone can try every step."""
         sandbox = benchmarks.create_benchmark(SANDBOX_SLUG, "Sandbox", Preset.SANDBOX, actor=people["dana"])
@@ -112,36 +194,45 @@ class Command(BaseCommand):
         endpoint = self._endpoint()
         benchmark.endpoints.add(endpoint)
         note = "Demo data: no source was opened, nothing here measures a real system."
-        release = audit.cut_release(benchmark, "demo-1", note, actor=admin)
+        release = release_actions.cut_release(benchmark, "demo-1", note, version="1.0.0", actor=admin)
         judges = [
             evaluation.create_judge(
                 benchmark, {"name": name, "endpoint": endpoint, "model": model, "family": family}, actor=admin
             )
             for name, model, family in JUDGES
         ]
-        for name, model, group, family in SYSTEMS:
-            data = {
-                "name": name,
-                "endpoint": endpoint,
-                "model": model,
-                "group": group,
-                "family": family,
-                "represents_family": True,
-            }
-            system = evaluation.create_system(benchmark, data, actor=admin)
-            conditions = [Condition.WITH_IMAGE]
-            if model == "demo-lumen-vision":
-                conditions.append(Condition.WITHOUT_IMAGE)
-            for condition in conditions:
-                launch = {
-                    "release": release,
-                    "system": system,
-                    "condition": condition,
-                    "judges": judges,
-                    "main_judge": judges[0],
-                    "note": "Demo run",
-                }
-                evaluation.launch_run(benchmark, launch, actor=admin)
+        systems = [
+            evaluation.create_system(
+                benchmark,
+                {
+                    "name": name,
+                    "endpoint": endpoint,
+                    "model": model,
+                    "group": group,
+                    "family": family,
+                    "represents_family": True,
+                },
+                actor=admin,
+            )
+            for name, model, group, family in SYSTEMS
+        ]
+        plan = {
+            "release": release,
+            "systems": systems,
+            "judges": judges,
+            "main_judge": judges[0],
+            "budget": Decimal(20),
+            "note": "Demo study: four systems, two judges.",
+        }
+        study = study_actions.create_study(benchmark, {"name": "Demo study", **plan}, actor=admin)
+        study_actions.fill_holes(study, actor=admin)
+        for run in study.runs.all():
+            for labeller in judges:
+                label_actions.label_failures(run, labeller, judges[0], OWN_VERSION, actor=admin)
+        lumen = next(system for system in systems if system.model == "demo-lumen-vision")
+        alone = {"system": lumen, "condition": Condition.WITHOUT_IMAGE, "note": "Demo run, for the image ablation"}
+        launch = {name: plan[name] for name in ("release", "judges", "main_judge")}
+        evaluation.launch_run(benchmark, {**launch, **alone}, actor=admin)
 
 
 class Walk:
@@ -183,6 +274,9 @@ class Walk:
             if criterion.ticks:
                 for element in elements_to_tick(self.item.document, criterion.code):
                     audit.tick_element(self.item, element, seen, supported=True, actor=actor)
+            if criterion.code == "urls":
+                for key, link in links_of(self.item).items():
+                    vouch_link(self.item, key, link.url_hash, "In the demo nobody really opened it.", actor=actor)
             audit.record_criterion(self.item, criterion.code, seen, rating=4, passed=True, actor=actor)
         audit.finish_review(self.item, Move.PASS, seen, actor=actor)
 

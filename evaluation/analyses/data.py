@@ -1,0 +1,170 @@
+"""What runs of one release gave, as arrays: loaded once, for every analysis.
+
+Rows of runs and judges and columns of items stand in one order throughout. -1 is no verdict, never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F
+
+from annotation.document import canonical_hash
+from audit.releases import Release, ReleaseItem
+from evaluation.models import Condition, Judge, Response, Run, Verdict, Work
+from evaluation.scoring.judge_output import read_as_published
+from evaluation.scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Item:
+    """What analyses ask of a release item. prerequisites: for `evaluation.scoring.metrics.closures`."""
+
+    pk: int
+    uid: str
+    number: int
+    document: dict[str, Any]
+    prerequisites: list[list[int]]
+
+
+@dataclass(frozen=True)
+class Results:
+    """R runs, J judges, n items; M the longest checklist.
+
+    answers: (J, R, n) int8, 1 right, 0 wrong, -1 no verdict.  stated: (J, R, n, M) int8, -1 beyond a checklist and
+    without a verdict.  completed: (R, n) the system answered.  Of several samples and repeats, the first counts.
+    main: position of the judge whose verdicts the metrics rest on; -1 where there is no judge.
+    """
+
+    release: Release
+    items: list[Item]
+    runs: list[Run]
+    judges: list[Judge]
+    main: int
+    answers: NDArray[np.int8]
+    stated: NDArray[np.int8]
+    completed: NDArray[np.bool_]
+
+    @cached_property
+    def graph(self) -> ReleaseGraph:
+        return compile_graphs([item.prerequisites for item in self.items])
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        return [len(item.prerequisites) for item in self.items]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """What each run is called: its system, with the condition and the run's number only where they tell apart."""
+        names = [run.system.name for run in self.runs]
+        if len({run.condition for run in self.runs}) > 1:
+            names = [f"{name}, {Condition(run.condition).label}" for name, run in zip(names, self.runs, strict=True)]
+        return [
+            f"{name} (run {run.number})" if names.count(name) > 1 else name
+            for name, run in zip(names, self.runs, strict=True)
+        ]
+
+    def vector(self, judge: int, run: int, item: int) -> list[int] | None:
+        """One verdict's checklist vector; None without a verdict."""
+        if self.answers[judge, run, item] < 0:
+            return None
+        row: list[int] = self.stated[judge, run, item, : self.lengths[item]].tolist()
+        return row
+
+    def values(self, judge: int | None = None) -> dict[str, NDArray[np.float64]]:
+        """Metric -> (R, n) fractions under a judge (the main one): what has no verdict is wrong with nothing stated."""
+        import numpy as np
+
+        at = self.main if judge is None else judge
+        scores = score_matrix(self.graph, self.answers[at] == 1, self.graph.pack_array(self.stated[at]))
+        return dict(zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)) | {
+            "attempted": np.asarray(self.answers[at] >= 0)
+        }
+
+    @cached_property
+    def scores(self) -> dict[str, NDArray[np.float64]]:
+        """`values` under the main judge, computed once."""
+        return self.values()
+
+
+def load(
+    release: Release,
+    runs: Sequence[Run],
+    judges: Sequence[Judge],
+    main: Judge | None,
+    profile: Profile = Profile.STRICT,
+) -> Results:
+    """Everything in three queries, whatever the number of runs, judges and items.
+
+    main: None where there are no judges.  as-published reads what the judges printed once more.
+    Raises ValueError when `main` is not among the judges, or a run is of another release.
+    """
+    import numpy as np
+
+    if main not in judges and (main or judges):
+        raise ValueError("the main judge is not among the judges")
+    if any(run.release_id != release.pk for run in runs):
+        raise ValueError("a run is of another release")
+    rows_of_items = ReleaseItem.objects.filter(release=release).annotate(number=F("item__number"))
+    items = [_item(row, profile) for row in rows_of_items.order_by("position")]
+    longest = max((len(item.prerequisites) for item in items), default=0)
+    row_of = {run.pk: at for at, run in enumerate(runs)}
+    judge_of = {judge.pk: at for at, judge in enumerate(judges)}
+    column_of = {item.pk: at for at, item in enumerate(items)}
+    answers = np.full((len(judges), len(runs), len(items)), -1, dtype=np.int8)
+    stated = np.full((*answers.shape, longest), -1, dtype=np.int8)
+    completed = np.zeros(answers.shape[1:], dtype=bool)
+    done = Response.objects.filter(run__in=row_of, sample=1, status=Work.Status.COMPLETED)
+    cell_of = {}
+    for pk, run_pk, item_pk in done.values_list("pk", "run_id", "release_item_id").iterator(chunk_size=5000):
+        cell_of[pk] = row_of[run_pk], column_of[item_pk]
+        completed[cell_of[pk]] = True
+    verdicts = Verdict.objects.filter(run__in=row_of, judge__in=judge_of, repeat=1, status=Work.Status.COMPLETED)
+    fields = ["response_id", "judge_id", "answer_correct", "vector"]
+    if profile is Profile.STRICT:
+        verdicts = verdicts.filter(unparseable="", vector__isnull=False)
+    else:
+        fields.append("output")
+    for response_pk, judge_pk, correct, vector, *output in verdicts.values_list(*fields).iterator(chunk_size=5000):
+        if response_pk not in cell_of:
+            continue
+        run, item = cell_of[response_pk]
+        if output and output[0]:
+            correct, vector = read_as_published(output[0])
+        if correct is None and vector is None:
+            continue
+        _, flags, _ = apply_profile(profile, items[item].prerequisites, correct, vector)
+        answers[judge_of[judge_pk], run, item] = bool(correct)
+        stated[judge_of[judge_pk], run, item, : len(flags)] = flags
+    at = list(judges).index(main) if main else -1
+    return Results(release, items, list(runs), list(judges), at, answers, stated, completed)
+
+
+def _item(row: ReleaseItem, profile: Profile) -> Item:
+    document = row.document
+    place = {step["key"]: at for at, step in enumerate(document["checklist"])}
+    direct = [[place[key] for key in step["prerequisites"]] for step in document["checklist"]]
+    direct = apply_profile(profile, direct, None, None).prerequisites
+    return Item(row.pk, row.uid, row.number, document, direct)  # type: ignore[attr-defined]  # annotated
+
+
+def inputs_hash(
+    release: Release, runs: Sequence[Run], judges: Sequence[Judge], main: Judge | None, profile: Profile
+) -> str:
+    """Changes whenever a response or verdict of these runs may have: every change opens a run and ends it anew.
+
+    A person's verdicts are counted besides, as they may come after the end.
+    """
+    people = Verdict.objects.filter(run__in=runs, judge__person__isnull=False).order_by("pk")
+    marks = list(people.values_list("pk", "answer_correct", "vector"))
+    who = [[run.pk, str(run.created), str(run.ended), run.state] for run in runs]
+    return canonical_hash(
+        [release.hash, who, [judge.pk for judge in judges], main and main.pk, profile, [list(mark) for mark in marks]]
+    )

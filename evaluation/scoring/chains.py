@@ -1,0 +1,230 @@
+"""Where chains break: first missing steps, what each costs downstream, failure by dependency level, and how much DACS
+hangs on the edges as annotated.
+
+Pure: imports no Django. NumPy is imported inside the functions that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from .metrics import closures, compile_graphs, score_matrix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+THIRDS: Final = 3
+SHARES: Final = (0.1, 0.25, 0.5)  # of the edges, left out at random
+Prerequisites = Sequence[Sequence[int]]
+
+
+def levels(prerequisites: Prerequisites) -> list[int]:
+    """The level of each step: 0 without prerequisites, else one more than the highest of its direct prerequisites.
+
+    Errors as for `closures`.
+    """
+    need = closures(prerequisites)
+    result = [0] * len(need)
+    for step in sorted(range(len(need)), key=lambda at: need[at].bit_count()):  # ancestors have smaller closures
+        result[step] = max((result[k] + 1 for k in prerequisites[step]), default=0)
+    return result
+
+
+def third_of(level: int, count: int) -> int | None:
+    """0, 1 or 2: the third of an item's `count` levels that a level lies in, floor(3 level / levels).
+
+    None for an item of fewer than three levels, which has no thirds.
+    """
+    return None if count < THIRDS else THIRDS * level // count
+
+
+def first_missing(stated: Sequence[int], prerequisites: Prerequisites) -> tuple[int, ...]:
+    """The root causes of a response: steps not stated of which all transitive prerequisites are; in checklist order.
+
+    () where everything is stated. Errors as for `credits`.
+    """
+    need = closures(prerequisites)
+    if len(stated) != len(need):
+        raise ValueError(f"the vector has length {len(stated)}, expected {len(need)}")
+    missing = sum(1 << at for at, flag in enumerate(stated) if not flag)
+    return tuple(at for at, ancestors in enumerate(need) if ancestors & missing == 1 << at)
+
+
+def cascade_loss(stated: Sequence[int], prerequisites: Prerequisites) -> list[float]:
+    """What each missing step costs downstream: the credit of stated steps that it blocks, as a share of the checklist.
+
+    A stated step that k missing ancestors block gives each of them 1/k, so that the sum over the steps is CS - DACS of
+    the item, exactly. 0 for steps that are stated.  Errors as for `credits`.
+    """
+    need = closures(prerequisites)
+    if len(stated) != len(need):
+        raise ValueError(f"the vector has length {len(stated)}, expected {len(need)}")
+    loss = [0.0] * len(need)
+    for step, ancestors in enumerate(need):
+        blocking = [at for at in range(len(need)) if ancestors >> at & 1 and not stated[at]]
+        if stated[step]:
+            for at in blocking:
+                loss[at] += 1 / len(blocking) / len(need)
+    return loss
+
+
+def breaks(stated: ArrayLike, prerequisites: Prerequisites) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """`first_missing` as flags and `cascade_loss`, of many responses to one item at once: (R, m) each.
+
+    stated: (R, m) of 0 and 1, R may be 0.  Errors as for `closures`.
+    """
+    import numpy as np
+
+    need = closures(prerequisites)
+    above = np.array([[ancestors >> k & 1 for k in range(len(need))] for ancestors in need], dtype=np.float64)
+    flags = np.asarray(stated) == 1
+    lacking = ~flags @ above.T  # (R, m) how many of a step and its ancestors are missing
+    share = np.divide(flags, lacking * len(need), out=np.zeros(flags.shape), where=lacking > 0)
+    return ~flags & (lacking == 1), ~flags * (share @ above)
+
+
+@dataclass(frozen=True, slots=True)
+class StepCost:
+    """One step over the R responses that were judged. missing: how many do not state it. first: how many break first
+    there. loss: mean credit that it costs downstream, as a share of the checklist; 0 where R = 0."""
+
+    missing: int
+    first: int
+    loss: float
+
+
+def step_costs(stated: ArrayLike, prerequisites: Prerequisites) -> list[StepCost]:
+    """What each step of an item costs, in checklist order; the losses add up to the mean of CS - DACS.
+
+    stated: (R, m) of 0 and 1, R may be 0.  Errors as for `closures`.
+    """
+    import numpy as np
+
+    first, loss = breaks(stated, prerequisites)
+    missing = (np.asarray(stated) != 1).reshape(first.shape).sum(axis=0).tolist()
+    means = (loss.sum(axis=0) / max(len(loss), 1)).tolist()
+    return [StepCost(*its) for its in zip(missing, first.sum(axis=0).tolist(), means, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFailure:
+    """Steps judged and failed in each third of the levels, first to last, and of items under three levels apart."""
+
+    steps: tuple[int, int, int]
+    failed: tuple[int, int, int]
+    short_steps: int
+    short_failed: int
+
+    def rates(self) -> tuple[float | None, ...]:
+        """Share failed by third; None where a third has no step."""
+        return tuple(lost / all_ if all_ else None for lost, all_ in zip(self.failed, self.steps, strict=True))
+
+
+def failure_by_level(stated: NDArray[np.int8], graphs: Sequence[Prerequisites]) -> LevelFailure:
+    """Failure by dependency level over responses with a verdict.
+
+    stated: (R, n, M) of 1 and 0, -1 beyond a checklist and without a verdict.  graphs: of the n items.
+    """
+    import numpy as np
+
+    steps, failed = np.zeros(THIRDS + 1, dtype=np.int64), np.zeros(THIRDS + 1, dtype=np.int64)
+    for item, prerequisites in enumerate(graphs):
+        level = levels(prerequisites)
+        count = max(level) + 1
+        thirds = [third_of(each, count) for each in level]
+        place = [THIRDS if third is None else third for third in thirds]  # the last is that of short items
+        flags = stated[:, item, : len(level)]
+        np.add.at(steps, place, (flags >= 0).sum(axis=0))
+        np.add.at(failed, place, (flags == 0).sum(axis=0))
+    (a, b, c, short), (x, y, z, lost) = steps.tolist(), failed.tolist()
+    return LevelFailure((a, b, c), (x, y, z), short, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """DACS as annotated, and its range when the graph is another: each edge left out in turn, random edges left out,
+    and every step depending on all its transitive prerequisites directly (closure: the same DACS by definition).
+
+    one_edge: lowest and highest mean over single edges left out; edges: how many there are.
+    deleted: share of edges left out -> (lowest, mean, highest) of the mean DACS over draws.
+    """
+
+    dacs: float
+    cs: float
+    edges: int
+    one_edge: tuple[float, float]
+    closure: float
+    deleted: dict[float, tuple[float, float, float]]
+
+
+def sensitivity(
+    stated: NDArray[np.int8],
+    graphs: Sequence[Prerequisites],
+    *,
+    shares: Sequence[float] = SHARES,
+    draws: int = 100,
+    seed: int = 0,
+) -> list[Sensitivity]:
+    """How much the mean DACS of each run hangs on the edges. Leaving edges out can only raise it, up to CS.
+
+    stated: (R, n, M) of 1 and 0, -1 beyond a checklist and without a verdict, which scores zero whatever the graph.
+    graphs: of the n items.  All runs meet the same draws (PCG64 with the seed).
+    Raises ValueError without items, and as `closures` does.
+    """
+    import numpy as np
+
+    n = len(graphs)
+    everywhere = list(range(n))
+    base = _dacs(stated, graphs, everywhere)
+    total = base.mean(axis=1)
+    variants: list[Prerequisites] = []
+    of: list[int] = []
+    for item, graph in enumerate(graphs):
+        for step, direct in enumerate(graph):
+            for k in set(direct):
+                of.append(item)
+                variants.append([[j for j in d if (at, j) != (step, k)] for at, d in enumerate(graph)])
+    gains = [np.zeros((len(stated), 1))]  # where there is no edge, nothing is gained
+    if of:
+        blocks = range(0, len(of), _BLOCK)
+        parts = [_dacs(stated, variants[at : at + _BLOCK], of[at : at + _BLOCK]) for at in blocks]
+        gains = [(np.hstack(parts) - base[:, of]) / n]
+    generator = np.random.Generator(np.random.PCG64(seed))
+    deleted = {}
+    for share in shares:
+        means = []
+        for _draw in range(draws):
+            thinned = [[[k for k in set(d) if generator.random() >= share] for d in graph] for graph in graphs]
+            means.append(_dacs(stated, thinned, everywhere).mean(axis=1))
+        deleted[share] = np.array(means)
+    closed = [[[k for k in range(len(need)) if need[at] >> k & 1 and k != at] for at in range(len(need))]
+              for need in map(closures, graphs)]  # fmt: skip
+    with_all = _dacs(stated, closed, everywhere).mean(axis=1)
+    lengths = np.array([len(graph) for graph in graphs])
+    cs = ((stated == 1).sum(axis=2) / lengths).mean(axis=1)
+    return [
+        Sensitivity(
+            float(total[run]),
+            float(cs[run]),
+            len(of),
+            (float(total[run] + gains[0][run].min()), float(total[run] + gains[0][run].max())),
+            float(with_all[run]),
+            {s: (float(m[:, run].min()), float(m[:, run].mean()), float(m[:, run].max())) for s, m in deleted.items()},
+        )
+        for run in range(len(stated))
+    ]
+
+
+_BLOCK: Final = 1_000  # graphs scored at once
+
+
+def _dacs(stated: NDArray[np.int8], graphs: Sequence[Prerequisites], of: Sequence[int]) -> NDArray[np.float64]:
+    """(R, graphs) DACS of every run on the items at `of`, each with the graph given in its place."""
+    import numpy as np
+
+    graph = compile_graphs(graphs)
+    cells = stated[:, of]
+    return score_matrix(graph, np.zeros(cells.shape[:2], dtype=bool), graph.pack_array(cells)).dacs

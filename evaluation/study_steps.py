@@ -1,0 +1,38 @@
+"""The worker's part in studies: note when all that was set going has ended."""
+
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+
+from .claims import write
+from .models import Run, RunState, Study, StudyEvent
+
+OPEN = (RunState.QUEUED, RunState.RUNNING, RunState.PAUSED)
+ENDS = ("study.finished", "study.stopped")
+
+
+def _untold() -> QuerySet[Study]:
+    """Studies of which something ended, nothing goes on or pauses, and nobody has noted it since it was set going."""
+    runs = Run.objects.filter(study=OuterRef("pk"))
+    studies = Study.objects.filter(
+        Exists(runs.filter(state__in=(RunState.FINISHED, RunState.STOPPED))),
+        ~Exists(runs.filter(state__in=OPEN)),
+        frozen=None,
+    )
+    since = runs.order_by(F("resumed").desc(nulls_last=True)).values("resumed")[:1]
+    told = StudyEvent.objects.filter(study=OuterRef("pk"), kind__in=ENDS, created__gte=OuterRef("since"))
+    return studies.annotate(since=Subquery(since)).filter(~Exists(told))
+
+
+def end_studies(study_pk: int | None = None) -> None:
+    """Note of each study (or of this one) that it is done, or stopped where one of its runs stopped by itself; once
+    each time that it was set going."""
+    studies = _untold() if study_pk is None else _untold().filter(pk=study_pk)
+    for pk in list(studies.values_list("pk", flat=True)):
+        with write():
+            Study.objects.select_for_update(no_key=True).get(pk=pk)
+            study = _untold().filter(pk=pk).first()
+            if study is None:
+                continue
+            states = list(study.runs.values_list("state", flat=True))
+            stopped = states.count(RunState.STOPPED)
+            data = {"finished": states.count(RunState.FINISHED), "stopped": stopped}
+            StudyEvent.objects.create(study=study, kind=ENDS[bool(stopped)], data=data)

@@ -1,0 +1,57 @@
+"""Results as arrays: what is loaded is what reports score, whatever is missing; tables survive JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evaluation import marking_actions
+from evaluation.analyses import tables
+from evaluation.analyses.data import inputs_hash, load
+from evaluation.models import Verdict
+from evaluation.reports import score_runs
+from evaluation.scoring.metrics import METRICS, Profile
+from tests.evaluation.setting import work_through
+
+
+def test_loaded_arrays_score_as_reports_do_and_missing_verdicts_are_none(setting):
+    second = setting.new_judge()
+    runs = [work_through(setting.launch(judges=[setting.judge, second])), work_through(setting.launch())]
+    Verdict.objects.filter(run=runs[0], judge=setting.judge, response__release_item__position=1).update(
+        unparseable="no vector", vector=None, answer_correct=None
+    )
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        found = load(setting.release, runs, [setting.judge, second], setting.judge)
+    assert len(queries) == 3
+    expected = score_runs(setting.release, runs, setting.judge)
+    for metric in METRICS:
+        assert np.array_equal(found.scores[metric], expected.values[metric])
+    assert found.vector(0, 0, 1) is None and found.vector(1, 0, 1) is not None
+    assert found.answers[1, 1].tolist() == [-1] * len(found.items)  # the second run has no second judge
+    assert found.completed.all() and found.scores["attempted"][0].tolist().count(False) == 1
+    assert [item.uid for item in found.items] == expected.uids
+    with pytest.raises(ValueError, match="not among"):
+        load(setting.release, runs, [second], setting.judge)
+
+
+def test_hash_of_inputs_changes_with_what_a_person_says(setting):
+    run = work_through(setting.launch())
+    who = setting.release, [run], [setting.judge], setting.judge, Profile.STRICT
+    before = inputs_hash(*who)
+    assert inputs_hash(*who) == before
+    steps = len(run.responses.first().release_item.document["checklist"])
+    marking_actions.record_human_verdict(run.responses.first(), True, [1] * steps, actor=setting.team.aud)
+    assert inputs_hash(*who) != before
+
+
+def test_tables_survive_json():
+    table = tables.Table(
+        "t", "A table", (tables.Column("a", "A"), tables.percent_column("b", "B", interval=True)),
+        [{"a": "x", "b": 0.5, "b_low": None, "b_high": 1}], picture=tables.Picture("bars", "a", ("b",)),
+    )  # fmt: skip
+    result = tables.Result([table], 3, ["one judge"], ["few items"])
+    assert tables.from_json(json.loads(json.dumps(result.to_json()))) == result
