@@ -26,7 +26,7 @@ def run(size: int = 10_000, repeats: int = 3) -> list[Row]:
 
 def _measure(size: int, repeats: int) -> list[Row]:
     team = set_up()
-    from audit.actions import cut_release, lock_imported
+    from audit.actions import lock_imported
 
     ours: list[float] = []
     bare: list[float] = []
@@ -43,8 +43,7 @@ def _measure(size: int, repeats: int) -> list[Row]:
             if number == 0:  # what the process held before later rounds is room that they use again
                 rows = [row(f"import {size:,}: memory on top", [memory.used], [bare_memory.used], "MB")]
                 lock_imported(team.benchmark, actor=team.admin)
-                cut_release(team.benchmark, "r1", actor=team.admin)
-                rows += [*_export(size, folder, repeats), *_verify(size)]
+                rows += [*_cut(team, size), *_export(size, folder, repeats), *_verify(size)]
     return [row(f"import {size:,}", ours, bare, "s", _at_most(size, 10, "s")), *rows]
 
 
@@ -75,6 +74,27 @@ def _bare_import(number: int, file: Path) -> None:
             cursor.executemany(f"INSERT INTO bare_{table}{number} VALUES (%s, %s)", documents)
 
 
+def _cut(team: Any, size: int) -> list[Row]:
+    """`cut_release` of every item, drawn into splits, beside copying the documents into a table."""
+    from django.db import connection, transaction
+
+    from annotation.models import Item
+    from audit.release_actions import cut_release
+    from audit.splits import SplitPlan
+
+    def bare() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE bare_release (id integer PRIMARY KEY, document text NOT NULL)")
+            documents = Item.objects.filter(benchmark=team.benchmark).order_by("number").values_list("pk", "document")
+            rows = ((pk, json.dumps(document)) for pk, document in documents.iterator(200))
+            cursor.executemany("INSERT INTO bare_release VALUES (%s, %s)", rows)
+
+    plan = SplitPlan(shares={"dev": 20, "test": 80}, seed=1)
+    ours = partial(cut_release, team.benchmark, "r1", actor=team.admin, version="1.0.0", splits=plan)
+    times = [milliseconds(ours) / 1000], [milliseconds(bare) / 1000]  # once: what comes after wants one release
+    return [row(f"cut {size:,}, with figures and splits", *times, "s")]
+
+
 def _export(size: int, folder: Path, repeats: int) -> list[Row]:
     """`write_export`, beside a loop of json.dumps over the rows."""
     out = folder / "export.jsonl"
@@ -87,10 +107,10 @@ def _export(size: int, folder: Path, repeats: int) -> list[Row]:
 
 
 def _write_export(out: Path) -> None:
+    from audit.exports import Export, write_export
     from audit.models import Release
-    from audit.releases import write_export
 
-    write_export(Release.objects.get(), "full", out)
+    write_export(Export(Release.objects.get(), "full"), out)
 
 
 def _bare_export(out: Path) -> None:
@@ -106,7 +126,7 @@ def _in_fresh_process(name: str, out: Path) -> float:
     """MB on top; the process that imported has room to spare, which hides what an export takes."""
     code = (
         "import django, pathlib, sys; django.setup(); from bench import bench_data, common\n"
-        "import audit.models, audit.releases\n"
+        "import audit.exports\n"
         "with common.PeakMemory() as memory: getattr(bench_data, sys.argv[1])(pathlib.Path(sys.argv[2]))\n"
         "print(memory.used)"
     )

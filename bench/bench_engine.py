@@ -143,7 +143,8 @@ def _launch(port: int, connections: int) -> tuple[Any, bytes]:
 
     from annotation.actions import insert_items
     from annotation.models import Revision
-    from audit.actions import cut_release, lock_imported
+    from audit.actions import lock_imported
+    from audit.release_actions import cut_release
     from evaluation import actions
     from evaluation.requests import system_body
     from lhdr_site.endpoints.models import Endpoint

@@ -29,13 +29,15 @@ def _measure(responses: int, repeats: int) -> list[Row]:
     from evaluation.models import Report
     from evaluation.reports import store_leaderboards
 
-    boards, large = fill(team.benchmark, team.ann, team.admin, responses)
+    boards, large, huge = fill(team.benchmark, team.ann, team.admin, responses)
     with connection.cursor() as cursor:
         for statement in TABLES:
             cursor.execute(statement)
         cursor.execute("INSERT INTO bench_item VALUES (1, %s)", [json.dumps(item_data(1))])
     results = reverse("evaluation:leaderboard", args=["bench"]) + f"?release={boards[0].release.name}"
     run_page = reverse("evaluation:run-page", args=["bench", large.number])
+    huge_page = reverse("evaluation:run-page", args=["bench", huge.number])
+    moving = reverse("evaluation:run-progress", args=["bench", huge.number]) + "?state=finished-still"
     pk = large.responses.order_by("pk").values_list("pk", flat=True)[large.item_count // 2]
     response = reverse("evaluation:response-page", args=["bench", large.number, pk])
     with serving(SITE) as (port, _pid), serving(BARE) as (bare_port, _bare_pid):
@@ -63,6 +65,8 @@ def _measure(responses: int, repeats: int) -> list[Row]:
             beside(f"leaderboard page, {SYSTEMS} systems, all intervals, cold", results, "≤ 150 ms", cold=True),
             beside(f"leaderboard page, {SYSTEMS} systems, all intervals, warm", results, "≤ 30 ms"),
             beside(f"open a run of {large.item_count:,} responses", run_page, "≤ 60 ms"),
+            beside(f"open a run of {huge.responses.count():,} responses", huge_page, "≤ 150 ms"),
+            beside(f"what moves on the page of {huge.responses.count():,}", moving, "≤ 100 ms"),
             beside("open one response", response, "≤ 30 ms"),
         ]
 
@@ -70,13 +74,15 @@ def _measure(responses: int, repeats: int) -> list[Row]:
 # --- what stands in the database ----------------------------------------------------------------------------------
 
 
-def fill(benchmark: Any, author: Any, admin: Any, responses: int) -> tuple[list[Any], Any]:
-    """Finished runs of 25 systems on a release of 102 items, and one run on a release of so many more."""
+def fill(benchmark: Any, author: Any, admin: Any, responses: int) -> tuple[list[Any], Any, Any]:
+    """Finished runs of 25 systems on a release of 102 items, one run on a release of so many more, and one of ten times
+    as many responses: ten samples of each item."""
     from django.db import transaction
 
     from annotation.actions import insert_items
     from annotation.document import read_document
-    from audit.actions import cut_release, lock_imported
+    from audit.actions import lock_imported
+    from audit.release_actions import cut_release
     from evaluation.actions import create_judge, create_system
     from lhdr_site.endpoints.models import Endpoint
 
@@ -100,10 +106,13 @@ def fill(benchmark: Any, author: Any, admin: Any, responses: int) -> tuple[list[
     small = release("small", range(1, RELEASE + 1))
     runs = [_finished_run(benchmark, small, system, judge, admin, n) for n, system in enumerate(systems, 1)]
     large = release("large", range(RELEASE + 1, max(responses, RELEASE) + 1))
-    return runs, _finished_run(benchmark, large, systems[0], judge, admin, SYSTEMS + 1)
+    last = [_finished_run(benchmark, large, systems[n], judge, admin, SYSTEMS + 1 + n, n * 9 + 1) for n in (0, 1)]
+    return runs, last[0], last[1]
 
 
-def _finished_run(benchmark: Any, release: Any, system: Any, judge: Any, admin: Any, number: int) -> Any:
+def _finished_run(
+    benchmark: Any, release: Any, system: Any, judge: Any, admin: Any, number: int, samples: int = 1
+) -> Any:
     from django.utils import timezone
 
     from audit.releases import ReleaseItem
@@ -113,14 +122,17 @@ def _finished_run(benchmark: Any, release: Any, system: Any, judge: Any, admin: 
     ended = {"status": "completed", "tries": 1, "ended": now, "prompt_tokens": 900, "completion_tokens": 600}
     run = Run.objects.create(
         benchmark=benchmark, number=number, release=release, system=system, main_judge=judge, state="finished",
-        item_count=release.item_count, launched_by=admin, started=now, ended=now,
+        item_count=release.item_count, samples=samples, launched_by=admin, started=now, ended=now,
     )  # fmt: skip
     run.judges.add(judge)
     RunEvent.objects.create(run=run, actor=admin, kind="run.launched", data={"items": run.item_count})
     items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
     answers = [
-        Response(run=run, endpoint=system.endpoint, release_item_id=pk, text=TEXT, cost="0.01", **ended)
+        Response(
+            run=run, endpoint=system.endpoint, release_item_id=pk, sample=sample, text=TEXT, cost="0.01", **ended
+        )
         for pk in items
+        for sample in range(1, samples + 1)
     ]  # fmt: skip
     Response.objects.bulk_create(answers, batch_size=500)
     answers = list(Response.objects.filter(run=run).order_by("pk"))

@@ -1,4 +1,4 @@
-"""Scoring against plain NumPy on the same arrays in the same run: metrics and intervals.
+"""Scoring against plain NumPy on the same arrays in the same run: metrics, intervals and kappas.
 
 Run `python -m bench.bench_scoring`. Prints the median and range of each row, and its ratio to the baseline.
 """
@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from evaluation.scoring.bootstrap import intervals
+from evaluation.scoring.judges import pairs_of
 from evaluation.scoring.metrics import ReleaseGraph, compile_graphs, score_matrix
 
 SYSTEMS, ITEMS, COLUMNS, RESAMPLES = 25, 102, 100, 10_000
+JUDGES, RATINGS = 12, 8_417
+LARGE_SYSTEMS, LARGE_ITEMS = 100, 1_000
 
 
 def run() -> list[dict[str, Any]]:
@@ -28,6 +31,10 @@ def run() -> list[dict[str, Any]]:
     answers = rng.random((SYSTEMS, ITEMS)) < 0.3
     stated = graph.pack([[(rng.random(m) < 0.7).astype(int).tolist() for m in lengths] for _ in range(SYSTEMS)])
     values = rng.random((ITEMS, COLUMNS))
+    ratings = (rng.random((JUDGES, RATINGS)) < 0.4).astype(np.float64)
+    large = compile_graphs([[[step - 1] if step else [] for step in range(12)]] * LARGE_ITEMS)
+    flags = (rng.random((JUDGES, LARGE_SYSTEMS, LARGE_ITEMS, 12)) < 0.7).astype(np.int8)
+    right = rng.random((JUDGES, LARGE_SYSTEMS, LARGE_ITEMS)) < 0.3
     return [
         _row(
             f"metrics for {SYSTEMS} systems x {ITEMS} items",
@@ -40,6 +47,18 @@ def run() -> list[dict[str, Any]]:
             lambda: intervals(values, resamples=RESAMPLES),
             lambda: _plain_intervals(values),
             repeats=10,
+        ),
+        _row(
+            f"{JUDGES * (JUDGES - 1) // 2} kappas, {JUDGES} judges x {RATINGS:,} steps",
+            lambda: pairs_of(ratings),
+            lambda: _plain_kappas(ratings),
+            repeats=50,
+        ),
+        _row(
+            f"metrics for {LARGE_SYSTEMS} systems x {LARGE_ITEMS:,} items x {JUDGES} judges, from flags",
+            lambda: [score_matrix(large, r, large.pack_array(f)) for r, f in zip(right, flags, strict=True)],
+            lambda: [np.cumprod(f, axis=-1).mean(axis=-1) for f in flags],
+            repeats=3,
         ),
     ]
 
@@ -64,6 +83,16 @@ def _plain_intervals(values: np.ndarray) -> np.ndarray:
     draws += np.arange(RESAMPLES)[:, None] * ITEMS
     counts = np.bincount(draws.ravel(), minlength=RESAMPLES * ITEMS).reshape(RESAMPLES, ITEMS)
     return np.percentile(counts @ values / ITEMS, [2.5, 97.5], axis=0)
+
+
+def _plain_kappas(ratings: np.ndarray) -> np.ndarray:
+    """Matrix products, and the formula on whole matrices."""
+    count = ratings.shape[1]
+    both = ratings @ ratings.T
+    yes = ratings.mean(axis=1)
+    same = (2 * both - count * (yes[:, None] + yes)) / count + 1
+    chance = np.outer(yes, yes) + np.outer(1 - yes, 1 - yes)
+    return (same - chance) / (1 - chance)
 
 
 def _row(name: str, ours: Callable[[], Any], plain: Callable[[], Any], repeats: int) -> dict[str, Any]:

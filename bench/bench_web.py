@@ -106,6 +106,7 @@ def _measure(sizes: list[int], repeats: int) -> list[Row]:
             memory[f"after lists of {size:,} items"] = (memory_of(pid), memory_of(bare_pid))
         rows += [*bench.item(), *bench.saves(), bench.saves_at_once()]
         memory["after all of this"] = (memory_of(pid), memory_of(bare_pid))
+        rows.append(bench.twins(10 * max(sizes)))
     return rows + [row(f"server memory, {when}", [a], [b], "MB", "≤ 120 MB") for when, (a, b) in memory.items()]
 
 
@@ -137,13 +138,14 @@ class _Bench:
     def fill(self, size: int) -> None:
         """So many items in all, checked, as the worker leaves them."""
         from django.db.models import F
+        from django.db.models.fields.json import KT
 
         from annotation.models import Item
 
         while self.count < size:
             self._insert(self.team.ann, min(size - self.count, 1_000))
         # Running the checks of all of them is not what is measured here.
-        Item.objects.update(checked_hash=F("document_hash"))
+        Item.objects.update(checked_hash=F("document_hash"), twins_hash=KT("section_hashes__question"))
 
     def _insert(self, author: Any, count: int) -> None:
         from django.db import connection, transaction
@@ -180,10 +182,16 @@ class _Bench:
             for where, cursor in (("first", ""), ("last", last)):
                 name = f"list of 50 of {self.count:,}, {where}, {kind}"
                 rows.append(self._beside(name, reverse(url, args=["bench"]) + cursor, aim, "/items/"))
-        return [*rows, self._checks()]
+        return [*rows, *self._checks()]
 
-    def _checks(self) -> Row:
-        """What the worker does after each save; beside it, reading the questions that it compares."""
+    def _checks(self) -> list[Row]:
+        """What the worker does after each save; beside it, reading the questions among which it looks for twins."""
+        return [
+            row(f"checks of an item among {self.count:,}", *self._check(), aim="≤ 15 ms"),
+            row(f"checks of an item with a new question among {self.count:,}", *self._check(twins_hash="")),
+        ]
+
+    def _check(self, **unknown: str) -> tuple[list[float], list[float]]:
         from django.db import connection
 
         from annotation.models import Item
@@ -192,15 +200,36 @@ class _Bench:
         item = Item.objects.get(number=1)
 
         def check() -> None:
-            Item.objects.filter(pk=item.pk).update(checked_hash="")
+            Item.objects.filter(pk=item.pk).update(checked_hash="", **unknown)
             check_item(item.pk)
 
         def read() -> None:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT number, question FROM annotation_item")
+                cursor.execute("SELECT item_id, folded FROM annotation_itemquestion")
                 cursor.fetchall()
 
-        return row(f"checks of an item among {self.count:,}", *in_turn(check, read, min(self.repeats, 10)))
+        return in_turn(check, read, min(self.repeats, 10))
+
+    def twins(self, size: int) -> Row:
+        """A new question among so many; what is added for it are questions alone, as nothing else is read."""
+        from annotation.checks.text import fold
+        from annotation.models import Item, ItemQuestion
+
+        bare = Item.objects.get(number=1)
+        for first in range(self.count + 1, size + 1, 5_000):
+            numbers = range(first, min(first + 5_000, size + 1))
+            texts = {n: item_data(n)["question"] for n in numbers}
+            items = [
+                Item(benchmark=bare.benchmark, number=n, uid=f"bare-{n}", author=bare.author, section_hashes={},
+                     document={}, question=texts[n])
+                for n in numbers
+            ]  # fmt: skip
+            folded = [(item, fold(item.question)) for item in Item.objects.bulk_create(items)]
+            ItemQuestion.objects.bulk_create(
+                ItemQuestion(item=item, benchmark=bare.benchmark, folded=text, length=len(text))
+                for item, text in folded
+            )
+        return row(f"checks of an item with a new question among {size:,}", *self._check(twins_hash=""), aim="≤ 400 ms")
 
     def item(self) -> list[Row]:
         from django.urls import reverse

@@ -5,10 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.evaluation.conftest import demo_server
 from tests.factories import PASSWORD
 
+__all__ = ["demo_server"]
+
+# A busy machine takes its time; what is expected comes, or the test fails later.
+WAIT_MS = 30_000
+expect.set_options(timeout=WAIT_MS)
 AXE = Path(__file__).resolve().parents[1] / "vendor" / "axe.min.js"
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -66,6 +72,7 @@ class Visitor:
 
     def axe(self) -> list[str]:
         """What axe finds on the present page against WCAG 2.2 AA, one line a finding."""
+        self.page.wait_for_load_state()
         # As high as the page: what sticks to an edge would lie over controls that one can scroll out from under it.
         size = self.page.viewport_size
         assert size is not None
@@ -92,7 +99,7 @@ def visit(chromium: Browser, live_server: Any) -> Iterator[Any]:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(WAIT_MS)
         contexts.append(context)
         visitor = Visitor(context, live_server.url)
         return visitor.log_in(user) if user is not None else visitor

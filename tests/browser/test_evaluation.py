@@ -2,27 +2,19 @@
 readable without script.
 """
 
-import threading
-from collections.abc import Iterator
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from evaluation.models import Response, Run, Verdict
+from evaluation import study_actions
+from evaluation.marking_actions import plan_marking
+from evaluation.models import Response, Run, Study, Verdict
 from lhdr_site.endpoints.demo_server import DemoServer
 from tests.evaluation.setting import Setting, make_setting, work_through
 
 VECTOR = [1, 1, 0, 1, 1, 1, 1, 1, 1, 1]
-
-
-@pytest.fixture(scope="module")
-def demo_server() -> Iterator[DemoServer]:
-    server = DemoServer()
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture
@@ -47,7 +39,15 @@ def full(setting: Setting) -> Setting:
     )
     work_through(setting.launch(system=setting.misbehaving("refused")))
     setting.launch(system=setting.new_system(name="Waiting", family="Other"))
+    study = make_study(setting, systems=[row.system for row in Run.objects.order_by("number")])
+    for number in (1, 2):
+        study_actions.adopt_run(study, Run.objects.get(number=number), actor=setting.team.admin)
     return setting
+
+
+def make_study(setting: Setting, **changes: Any) -> Study:
+    data = {"name": "Spring", "release": setting.release, "systems": [setting.system], "judges": [setting.judge]}
+    return study_actions.create_study(setting.benchmark, {**data, **changes}, actor=setting.team.admin)
 
 
 def pages(setting: Setting) -> list[str]:
@@ -62,6 +62,11 @@ def pages(setting: Setting) -> list[str]:
         "/b/bench/runs/new/",
         *(f"/b/bench/runs/{number}/" for number in (1, 2, 3)),
         "/b/bench/runs/1/?view=table",
+        "/b/bench/runs/1/unparseable/",
+        "/b/bench/prompts/",
+        "/b/bench/prompts/lhdr-quote-1/",
+        "/b/bench/marking/",
+        "/b/bench/judges/anchors/",
         "/b/bench/runs/3/cancel/",
         "/b/bench/runs/1/judge/",
         *(f"/b/bench/runs/1/responses/{pk}/" for pk in rows[:3]),
@@ -69,6 +74,8 @@ def pages(setting: Setting) -> list[str]:
         f"/b/bench/runs/1/responses/{rows[0]}/?tab=request",
         f"/b/bench/runs/1/responses/{rows[0]}/?tab=raw",
         f"/b/bench/runs/2/responses/{failed}/",
+        *(f"/b/bench/studies/{path}" for path in ("", "new/", "1/", "1/plan/", "1/cancel/", "1/freeze/")),
+        "/b/bench/results/?study=1",
         "/b/bench/results/",
         "/b/bench/results/?view=flat&sort=OA",
         "/b/bench/results/?condition=without_image",
@@ -78,7 +85,7 @@ def pages(setting: Setting) -> list[str]:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_pages_are_clean_for_axe_and_the_console(visit: Any, full: Setting, dark: bool) -> None:
     visitor = visit(full.team.admin, dark=dark)
-    blind = visitor.open(pages(full)[12])
+    blind = visitor.open(pages(full)[17])
     expect(blind.get_by_role("heading", name="Your verdict")).to_be_visible()
     assert visitor.axe() == []
     blind.get_by_role("button", name="in the whole run").click()
@@ -94,7 +101,7 @@ def test_pages_fit_a_phone(visit: Any, full: Setting) -> None:
     visitor = visit(full.team.ann, width=400)
     wide = []
     for path in pages(full):
-        if "/new/" in path or "/cancel/" in path or "/judge/" in path:
+        if any(part in path for part in ("/new/", "/cancel/", "/judge/", "/plan/", "/freeze/")):
             continue
         page = visitor.open(path)
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
@@ -106,10 +113,10 @@ def test_run_is_launched_watched_and_cancelled(visit: Any, setting: Setting) -> 
     visitor = visit(setting.team.admin)
     page = visitor.open("/b/bench/runs/")
     page.get_by_role("link", name="Launch a run").first.click()
-    page.get_by_label("Release").select_option(label="r1, 4 items (not audited)")
+    page.get_by_label("Release", exact=True).select_option(label="r1, 4 items (not audited)")
     page.get_by_label("System").select_option(index=1)
     page.get_by_role("checkbox").first.check()
-    page.get_by_role("button", name="Launch").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
     expect(page.get_by_text("Release r1 is not audited")).to_be_visible()
     page.get_by_role("button", name="Launch anyway").click()
     page.wait_for_url("**/runs/1/")
@@ -141,6 +148,23 @@ def test_run_page_changes_its_buttons_when_the_run_ends(visit: Any, setting: Set
     expect(page.get_by_text("4 of 4 items done")).to_be_visible()
 
 
+def test_study_is_filled_and_watched_to_its_end(visit: Any, setting: Setting) -> None:
+    study = make_study(setting)
+    visitor = visit(setting.team.admin)
+    page = visitor.open("/b/bench/studies/1/")
+    expect(page.get_by_text("4 not launched")).to_have_count(2)
+    page.get_by_role("button", name="Fill the holes").click()
+    expect(page.get_by_text("1 run launched.")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause all")).to_be_visible()
+    work_through(study.runs.get())
+    expect(page.get_by_text("Everything that was planned is there.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("button", name="Pause all")).to_be_hidden()
+    page.get_by_role("link", name="Freeze").click()
+    page.get_by_role("button", name="Freeze it for good").click()
+    expect(page.get_by_text("Frozen. Nothing of the study changes any more.")).to_be_visible()
+    assert visitor.unexpected_errors() == []
+
+
 def test_run_page_says_once_that_the_server_does_not_answer(visit: Any, setting: Setting) -> None:
     setting.launch()
     visitor = visit(setting.team.ann)
@@ -160,9 +184,12 @@ def test_run_page_says_once_that_the_server_does_not_answer(visit: Any, setting:
 
 def test_preset_fills_the_extra_fields_and_a_wrong_one_is_shown_beside_it(visit: Any, setting: Setting) -> None:
     page = visit(setting.team.admin).open("/b/bench/systems/new/")
-    page.get_by_role("button", name="Web search of OpenAI").click()
+    page.get_by_label("Name").fill("Typed before")
+    page.get_by_role("group", name="OpenAI").get_by_role("button", name="Web search").click()
     field = page.get_by_label("Extra request fields")
-    expect(field).to_have_value('{"tools": [{"type": "web_search"}]}')
+    expect(field).to_have_value(re.compile('"type": "web_search"'))
+    expect(page.get_by_role("button", name="Web search").nth(1)).to_be_focused()
+    expect(page.get_by_label("Name")).to_have_value("Typed before")
     field.fill("{")
     for label, text in (("Name", "Northlight"), ("Vendor family", "North"), ("Model id", "northlight-2")):
         page.get_by_label(label).fill(text)
@@ -220,3 +247,32 @@ def test_everything_is_read_and_decided_without_script(visit: Any, full: Setting
     assert Verdict.objects.get(judge__person=full.team.aud).vector == [0] * 10
     visitor.open("/b/bench/results/")
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+
+
+def test_person_marks_a_whole_plan_by_the_keyboard(visit: Any, full: Setting) -> None:
+    plan_marking(Run.objects.get(number=1), "random", 3, 1, actor=full.team.admin)
+    visitor = visit(full.team.aud)
+    page = visitor.open("/b/bench/marking/1/")
+    assert visitor.axe() == []
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/marking/1/1/")
+    assert visitor.axe() == []
+    for key in "yyynyyyyyyy":
+        page.keyboard.press(key)
+    expect(page.get_by_text("11 of 11 marked")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/marking/1/2/")
+    page.locator("h1").click()
+    page.keyboard.press("j")  # skipped
+    page.wait_for_url("**/marking/1/3/")
+    for position in (3, 2):
+        page.wait_for_url(f"**/marking/1/{position}/")
+        for key in "nnnnnnnnnnn":
+            page.keyboard.press(key)
+        page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/marking/1/")
+    expect(page.get_by_text("You have marked everything of this plan.")).to_be_visible()
+    verdicts = Verdict.objects.filter(judge__person=full.team.aud).order_by("pk")
+    assert [verdict.vector for verdict in verdicts] == [VECTOR, [0] * 10, [0] * 10]
+    assert all(verdict.blind for verdict in verdicts)
+    assert visitor.unexpected_errors() == []

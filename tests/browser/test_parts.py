@@ -110,6 +110,19 @@ def test_destructive_button_when_cancelled_sends_nothing(page: Page) -> None:
         page.click("#confirm >> text=Leave >> nth=-1")
 
 
+def test_copying_when_the_page_is_not_https_goes_through_a_selection_or_says_how(page: Page) -> None:
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.click("[data-copy=c3]")
+    page.wait_for_selector("#toasts >> text=Copied")
+    assert page.evaluate("document.activeElement.dataset.copy") == "c3"
+    page.focus("#new_answer")
+    page.keyboard.press("Control+v")
+    assert page.input_value("#new_answer") == "c3"
+    page.evaluate("document.execCommand = () => false")
+    page.click("[data-copy=c3]")
+    page.wait_for_selector("#toasts .wb-note-amber >> text=copy it by hand")
+
+
 def test_htmx_when_refused_shows_the_answer_in_place(page: Page) -> None:
     page.evaluate("document.querySelector('.wb-empty').id = 'slot'")
     for status in (403, 409, 422):
@@ -120,11 +133,26 @@ def test_htmx_when_refused_shows_the_answer_in_place(page: Page) -> None:
     assert "422 POST" in page.inner_text("#slot")
 
 
-def test_htmx_when_logged_out_keeps_the_page_and_says_so(page: Page) -> None:
-    page.evaluate("document.querySelector('.wb-empty').id = 'slot'")
-    page.evaluate("htmx.ajax('GET', '/password/', '#slot')")
-    page.wait_for_selector("#toasts >> text=You are logged out")
-    assert "No items yet" in page.inner_text("#slot")
+def test_htmx_reply_when_its_asker_was_drawn_anew_lands_in_the_new_part(page: Page, visitor: Any) -> None:
+    page.evaluate(
+        """() => {
+          const slot = document.querySelector(".wb-empty");
+          const asks = 'hx-post="/answer/200/" hx-target="#slot" hx-swap="outerHTML"';
+          slot.outerHTML = `<div id="slot"><button ${asks}>Go</button></div>`;
+          htmx.process(document.getElementById("slot"));
+        }"""
+    )
+    held: list[Any] = []
+    page.route("**/answer/200/", lambda route: held.append(route))
+    with page.expect_request("**/answer/200/"):
+        page.click("#slot button")
+    page.evaluate("document.getElementById('slot').outerHTML = '<div id=slot>Drawn anew</div>'")
+    parts = '<div id="slot">Answered</div><p hx-swap-oob="true" id="told">x</p>'
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p id=told>Not yet</p>')")
+    held[0].fulfill(status=200, content_type="text/html", body=parts)
+    page.wait_for_selector("#slot:has-text('Answered')")
+    assert page.inner_text("#told") == "x"
+    assert visitor.unexpected_errors() == []
 
 
 def test_file_when_dropped_or_pasted_lands_in_the_field(page: Page) -> None:

@@ -27,26 +27,31 @@ def database_url() -> str:
     return f"postgres://{user}{parts['HOST']}:{parts['PORT'] or 5432}/{parts['NAME']}"
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Any]:
-    """Start a Celery process as the Procfile does; all are killed at the end."""
-    folder = Path(settings.DATA) / "queue"
-    shutil.rmtree(folder, ignore_errors=True)  # messages of other tests
-    folder.mkdir()
-    env = {
+def environment() -> dict[str, str]:
+    """That of a process which works on the test database."""
+    return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "lhdr_site.settings",
         "LHDR_DATA": str(settings.DATA),
         "DATABASE_URL": database_url(),
         "LHDR_LEASE_SECONDS": str(LEASE_SECONDS),
     }
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Any]:
+    """Start a Celery process as the Procfile does; all are killed at the end."""
+    folder = Path(settings.DATA) / "queue"
+    shutil.rmtree(folder, ignore_errors=True)  # messages of other tests
+    folder.mkdir()
+    env = environment()
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def run(*arguments: str, **more: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "celery", "-A", "lhdr_site", *arguments]
         with open(tmp_path / f"{len(started)}.log", "wb") as log:
             process = subprocess.Popen(
-                command, cwd=ROOT, env=env | environment, stdout=log, stderr=log, start_new_session=True
+                command, cwd=ROOT, env=env | more, stdout=log, stderr=log, start_new_session=True
             )
         started.append(process)
         return process

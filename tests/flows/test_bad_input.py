@@ -45,13 +45,25 @@ def basic(name: str, password: str) -> dict[str, str]:
         ("get", "items/", "before"),
         ("get", "items/", "days"),
         ("get", "items/1/?panel=history", "before"),
+        ("get", "audit/trail/", "before"),
+        ("get", "audit/trail/", "item"),
+        ("get", "items/1/audit/trail/", "since"),
         ("get", "items/1/history/compare/", "from"),
         ("get", "items/1/history/compare/", "to"),
         ("get", "releases/", "page"),
         ("get", "runs/", "page"),
         ("get", "runs/new/", "system"),
+        ("get", "studies/", "page"),
+        ("get", "results/", "study"),
         ("get", "systems/new/", "copy"),
         ("get", "judges/new/", "copy"),
+        ("get", "prompts/lhdr-1/", "run"),
+        ("get", "marking/", "page"),
+        ("post", "judges/anchors/", "run"),
+        ("post", "judges/anchors/", "size"),
+        ("post", "marking/new/", "size"),
+        ("post", "marking/new/", "seed"),
+        ("get", "prompts/lhdr-1/", "item"),
         ("post", "items/1/comments/", "parent"),
         ("post", "items/1/coeditors/", "coeditors"),
         ("post", "items/1/history/restore/", "number"),
@@ -67,6 +79,9 @@ def basic(name: str, password: str) -> dict[str, str]:
         ("post", "runs/new/", "judges"),
         ("post", "runs/new/", "budget"),
         ("post", "runs/new/", "concurrency"),
+        ("post", "studies/new/", "systems"),
+        ("post", "studies/new/", "samples"),
+        ("post", "studies/new/", "token_budget"),
     ],
 )
 def test_numbers_when_none_of_ours_are_refused_and_never_fail(
@@ -83,7 +98,7 @@ LIMITS = ["-1", "201", LONG_NUMBER, "0000000019999", "000000001" + LONG_NUMBER, 
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=short)
-@pytest.mark.parametrize("name", ["api-items", "api-runs"])
+@pytest.mark.parametrize("name", ["api-items", "api-runs", "api-links", "api-second", "api-ideas"])
 def test_limit_when_out_of_range_is_refused(team: Team, client: Client, name: str, limit: str) -> None:
     reply = client.get(reverse(name, args=["bench"]), {"limit": limit})
     assert reply.status_code == 422
@@ -175,9 +190,13 @@ def test_api_when_the_body_is_junk_says_what_is_wrong(team: Team, client: Client
     item = team.item(author=team.admin)
     before = Item.objects.values_list("document_hash", "state").get(), item.comments.count()
     base = f"/api/benchmarks/bench/items/{item.number}/"
-    for path in (f"{base}moves/", f"{base}criteria/", f"{base}ticks/", "/api/benchmarks/bench/releases/"):
+    of_item = ("moves", "criteria", "ticks", "overrides", "candidates", "links/s1", "struck", "probes", "probes/paste")
+    of_benchmark = ("releases", "ideas", "audit/pilot", "audit/calibration", "audit/second")
+    paths = [f"{base}{each}/" for each in (*of_item, "gradeability")]
+    for path in (*paths, *(f"/api/benchmarks/bench/{each}/" for each in of_benchmark)):
         _is_refused(client.post(path, BODIES[kind], content_type="application/json"))
-    _is_refused(client.put(f"{base}sections/question/", BODIES[kind], content_type="application/json"))
+    for path in ("sections/question", "drafts/question"):
+        _is_refused(client.put(f"{base}{path}/", BODIES[kind], content_type="application/json"))
     _is_refused(client.post("/api/benchmarks/bench/runs/", BODIES[kind], content_type="application/json"))
     _is_refused(client.post("/api/benchmarks/bench/items/", b"{" + BODIES[kind], content_type="application/json"))
     assert (Item.objects.values_list("document_hash", "state").get(), item.comments.count()) == before
@@ -243,7 +262,9 @@ def test_texts_when_odd_are_kept_as_they_are(team: Team, client: Client, text: s
     assert client.post(f"/b/bench/items/{item.number}/question/", data).status_code == 302
     item.refresh_from_db()
     assert item.document["question"] == text
-    assert client.post(f"/b/bench/items/{item.number}/comments/", {"body": text, "anchor": text}).status_code == 302
+    comments = f"/b/bench/items/{item.number}/comments/"
+    assert client.post(comments, {"body": text[:20_000], "anchor": "question"}).status_code == 302
+    assert client.post(comments, {"body": "x", "anchor": text}).status_code == 422  # no such place
     assert client.get(f"/b/bench/items/{item.number}/?panel=comments").status_code == 200
     assert client.get("/b/bench/items/").status_code == 200
 

@@ -8,17 +8,19 @@ import pytest
 from django.db import connection
 
 from annotation import actions as items
-from annotation import benchmark_actions
+from annotation import benchmark_actions, comment_actions
 from annotation.document import read_document
 from annotation.models import Item, ItemEvent, Membership
 from annotation.states import Role, State
 from audit import actions as audit
-from audit.models import Release, Transition
+from audit import release_actions
+from audit.claim_actions import claim_next
+from audit.models import Release, ReviewClaim, Transition
 from evaluation.models import Run
 from lhdr_site.shared.errors import DomainError
 from tests.audit.judging import bring_to
 from tests.evaluation.setting import documents, make_setting
-from tests.factories import Team, make_team
+from tests.factories import Team, make_team, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,10 +80,24 @@ def test_submit_twice_at_once_moves_once(two: Team) -> None:
     assert Transition.objects.filter(item=item, move="submit").count() == 1
 
 
+def test_two_people_who_take_the_next_item_at_once_get_different_ones(two: Team) -> None:
+    audit.set_calibration(two.benchmark, two.ann, True, actor=two.core)
+    for _n in range(4):
+        item = two.item()
+        audit.submit_item(item, item.document_hash, actor=two.ann)
+    people = [two.aud, two.core, two.admin, make_user("two-more")]
+    benchmark_actions.set_membership(two.benchmark, people[3], Role.AUDITOR, actor=two.admin)
+    taken: list[Item | None] = []
+    at_once(*[lambda who=who: taken.append(claim_next(two.benchmark, actor=who)) for who in people])
+    assert len({item.pk for item in taken if item is not None}) == 4
+    assert sorted(ReviewClaim.objects.values_list("auditor", flat=True)) == sorted(person.pk for person in people)
+
+
 def test_two_releases_of_one_name_at_once_give_one(two: Team) -> None:
     [document] = documents(1, "two")
     bring_to(two, two.item(document), State.LOCKED)
-    assert at_once(*[lambda: audit.cut_release(two.benchmark, "v1", actor=two.admin)] * 2) == ["done", "name_taken"]
+    cuts = [lambda: release_actions.cut_release(two.benchmark, "v1", actor=two.admin)] * 2
+    assert at_once(*cuts) == ["done", "name_taken"]
     assert Release.objects.count() == 1
 
 
@@ -112,9 +128,10 @@ def test_two_admins_who_remove_each_other_leave_one(two: Team) -> None:
 
 def test_one_comment_resolved_twice_at_once_is_counted_once(two: Team) -> None:
     item = two.item()
-    comment = items.add_comment(item, "wrong", actor=two.aud, blocking=True)
+    comment = comment_actions.add_comment(item, "wrong", actor=two.aud, blocking=True)
     at_once(
-        lambda: items.resolve_comment(comment, actor=two.aud), lambda: items.resolve_comment(comment, actor=two.core)
+        lambda: comment_actions.resolve_comment(comment, actor=two.aud),
+        lambda: comment_actions.resolve_comment(comment, actor=two.core),
     )
     item.refresh_from_db()
     assert (item.open_comments, item.blocking_comments) == (0, 0)

@@ -13,7 +13,9 @@ from django.core.management import call_command
 
 from annotation.document import canonical_bytes
 from annotation.interchange import read_items
-from annotation.models import Item
+from annotation.models import Benchmark, Item
+from audit.link_queries import link_counts
+from audit.models import LinkJob
 from evaluation import actions, steps
 from evaluation.models import Run, RunState
 from evaluation.scoring.commands import score_main
@@ -134,8 +136,14 @@ def test_demo_release_in_the_papers_layout_reads_back_with_nothing_lost(
     }
 
 
-def test_public_export_of_the_demo_release_holds_nothing_hidden(db: None, recorded: DemoServer, tmp_path: Path) -> None:
+def test_demo_has_links_to_look_at_and_its_public_export_holds_nothing_hidden(
+    db: None, recorded: DemoServer, tmp_path: Path
+) -> None:
     run("load_demo")
+    benchmark = Benchmark.objects.get(slug="demo")
+    found = {narrowed: count for narrowed, count in link_counts(benchmark).items() if count}
+    assert found == {"all": 4, "problems": 2, "dead": 1, "changed": 1, "unverifiable": 1, "ok": 2}
+    assert not LinkJob.objects.exists(), "the demo asks for no page"
     run("export_release", "demo", "demo-1", "--out", str(tmp_path / "public.jsonl"), "--variant", "public")
     for row in rows(tmp_path / "public.jsonl"):
         assert set(row) == {"id", "language", "question", "category", "template", "operation_tags", "images"}
@@ -147,7 +155,7 @@ def test_mm_browsecomp_from_import_to_scores(team: Team, recorded: DemoServer, c
     run("import_items", str(cases / "mm_browsecomp.jsonl"), "--benchmark", "bench")
     assert "224" in run("lock_imported", "bench")
     assert Item.objects.filter(benchmark=team.benchmark, state="locked").count() == 224
-    run("cut_release", "bench", "mm-1")
+    run("cut_release", "bench", "mm-1", "--license-note", "For a test")
     release = team.benchmark.releases.get(name="mm-1")
     assert release.item_count == 224 and not release.audited
     endpoint = Endpoint.objects.create(name="demo", base_url=recorded.address, is_demo=True, slots=20)

@@ -338,3 +338,29 @@ def test_overall_accuracy_spreads_from_a_tenth_to_a_half() -> None:
         0.25,
     ]
     assert accuracy("demo-lumen-vision") == 0.125
+
+
+def test_probes_are_recorded_for_the_item_in_phase_3_with_and_without_its_picture() -> None:
+    rows = read_rows("probes.jsonl")
+    [item] = [item for item in ITEMS.values() if item["extra"]["demo_state"] == "multimodal_audit"]
+    cells = {(row["model"], row["condition"]) for row in rows}
+    assert len(cells) == len(rows) == 2 * len({model for model, _condition in cells}) and cells
+    assert {row["item"] for row in rows} == {item["id"]} and all(row["demo"] is True for row in rows)
+    sources = {source["url"] for source in item["sources"]}
+    assert all({note["url"] for note in row["annotations"]} <= sources for row in rows)
+    answers = {row["text"].rpartition("Final answer: ")[2] == item["answer"] for row in rows}
+    assert answers == {True, False}, "a shortcut is found, and not by every system"
+
+
+def test_links_are_of_sources_that_stand_there_and_none_pretends_to_have_been_opened() -> None:
+    rows = read_rows("links.jsonl")
+    assert all(
+        row["demo"] is True and row["source"] in {s["key"] for s in ITEMS[row["item"]]["sources"]} for row in rows
+    )
+    answers = [answer for row in rows for answer in row["answers"]]
+    assert all(answer["reason"].startswith("Demo data, nothing was asked") for answer in answers)
+    assert {answer["status"] for answer in answers} == {"ok", "dead", "unverifiable"}
+    # What a release rests on is checked again by itself after a while, and the demo asks nobody.
+    assert {ITEMS[row["item"]]["extra"]["demo_state"] for row in rows}.isdisjoint(
+        {"locked", "approved", "factual_audit"}
+    )
