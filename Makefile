@@ -9,7 +9,7 @@ SHELL := /bin/bash
 TEST_WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test sure bench format
+.PHONY: help install run test sure bench chaos format
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,9 @@ sure: install ## Check format, lint, types, migrations, templates and docs
 
 bench: install ## Measure against baselines in the same run; writes bench/results.json
 	@$(BIN)/python -m bench
+
+chaos: install ## Kill every part at random while runs of 500 go on, on SQLite and PostgreSQL; prints what was lost
+	@$(BIN)/python -m bench.chaos
 
 format: install ## Format the code
 	$(BIN)/ruff format .
