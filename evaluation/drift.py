@@ -24,9 +24,13 @@ def anchors_of(benchmark: Benchmark) -> QuerySet[Anchor]:
 
 
 def drift_anchors(judge: Judge) -> dict[int, list[int]]:
-    """Run pk -> responses that are anchors and of which the judge gave a readable first verdict; no cancelled runs."""
+    """Run pk -> responses that are anchors and of which the judge gave a readable first verdict.
+
+    Runs that are cancelled or belong to a frozen study take no further verdicts, so they are left out.
+    """
     first = Verdict.objects.filter(judge=judge, repeat=1, status=Status.COMPLETED, unparseable="")
-    first = first.filter(response__anchor__isnull=False).exclude(run__state=RunState.CANCELLED).order_by("run", "pk")
+    first = first.filter(response__anchor__isnull=False, run__study__frozen=None)
+    first = first.exclude(run__state=RunState.CANCELLED).order_by("run", "pk")
     found: dict[int, list[int]] = {}
     for run, response in first.values_list("run", "response"):
         found.setdefault(run, []).append(response)

@@ -429,7 +429,7 @@ class AnchorForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["run"]
         assert isinstance(field, forms.ModelChoiceField)
-        runs = Run.objects.filter(benchmark=benchmark).exclude(state=RunState.CANCELLED)
+        runs = Run.objects.filter(benchmark=benchmark, study__frozen=None).exclude(state=RunState.CANCELLED)
         field.queryset = runs.select_related("system", "release")
         field.label_from_instance = _target_label  # type: ignore[assignment, method-assign]
 

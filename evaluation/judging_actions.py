@@ -11,6 +11,7 @@ from annotation.benchmarks import Benchmark
 from lhdr_site.shared.errors import Conflict, Invalid
 from lhdr_site.shared.validation import validate
 
+from .actions import locked_run
 from .models import Anchor, Prompt, Response, Run, RunEvent, RunState, Work
 from .permissions import may_manage_runs
 from .prompts import PLACEHOLDERS, TEMPLATES, template_problems
@@ -78,8 +79,7 @@ def set_anchor(response: Response, is_anchor: bool, *, actor: User) -> None:
 
 
 def _locked(run: Run, actor: User) -> Run:
-    run = Run.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=run.pk)
-    may_manage_runs(actor, run.benchmark).require()
+    run = locked_run(run, actor)
     if run.state == RunState.CANCELLED:
         raise Conflict(_("The run is cancelled, so nothing of it is judged any more; take another run."))
     return run

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from evaluation import actions, marking_actions
 from evaluation.drift import drift_anchors, drift_of
 from evaluation.judging_actions import draw_anchors, set_anchor
-from evaluation.models import Anchor, Run, Verdict
+from evaluation.models import Anchor, Run, Study, Verdict
 from evaluation.progress import Progress
 from evaluation.reports import leaderboard
 from lhdr_site.shared.errors import Conflict, Invalid
@@ -62,6 +63,33 @@ def test_what_cannot_be_an_anchor_is_refused(run: Run, setting: Setting) -> None
         draw_anchors(waiting, 1, 1, actor=setting.team.admin)
     reply = setting.team.client("admin").post(ANCHORS, {"run": 99, "size": 0})
     assert reply.status_code == 422 and set(reply.context["form"].errors) == {"run", "size"}
+
+
+def test_a_frozen_study_keeps_its_anchors_and_is_not_measured(run: Run, setting: Setting) -> None:
+    admin = setting.team.admin
+    draw_anchors(run, 1, 1, actor=admin)
+    study = Study.objects.create(
+        benchmark=run.benchmark,
+        number=1,
+        name="Closed",
+        release=run.release,
+        created_by=admin,
+        frozen=timezone.now(),
+        main_judge=setting.judge,
+    )
+    Run.objects.filter(pk=run.pk).update(study=study)
+    anchor, left = run.responses.get(anchor__isnull=False), run.responses.filter(anchor=None)[0]
+    for refused in (
+        lambda: draw_anchors(run, 1, 1, actor=admin),
+        lambda: set_anchor(left, True, actor=admin),
+        lambda: set_anchor(anchor, False, actor=admin),
+    ):
+        with pytest.raises(Conflict, match="frozen"):
+            refused()
+    assert drift_anchors(setting.judge) == {}
+    page = setting.team.client("admin").post(ANCHORS, {"run": run.number, "size": 1})
+    assert page.status_code == 422
+    assert Anchor.objects.count() == 1
 
 
 @pytest.mark.parametrize(("who", "expected"), ADMINS)
