@@ -26,12 +26,13 @@ def compute(results: Results, options: Options) -> Result:
     seconds, spent_by = _seconds(results), _spent(results)
     verdicts = Verdict.objects.filter(run__in=results.runs, judge=results.judges[results.main]).order_by()
     judging = dict(verdicts.values_list("run_id").annotate(total=Sum("cost")))
+    right = results.by_run(results.all_answers[results.main] == 1).sum(axis=1)
     rows = []
     for at, (run, label) in enumerate(zip(results.runs, results.labels, strict=True)):
         spent = spent_by.get(run.pk, _NOTHING)
         times = sorted(seconds.get(run.pk, {}).values())
         cost = None if spent["total"] is None else float(spent["total"])
-        solved = int((results.answers[results.main, at] == 1).sum())
+        solved = int(right[at])
         rows.append(
             {
                 "system": label,
@@ -67,8 +68,8 @@ def compute(results: Results, options: Options) -> Result:
 
 
 def _spent(results: Results) -> dict[int, dict[str, Any]]:
-    """By run, of the first sample of each item, whatever became of it."""
-    rows = Response.objects.filter(run__in=results.runs, sample=1).order_by().values("run_id")
+    """By run, of all responses, whatever became of them."""
+    rows = Response.objects.filter(run__in=results.runs).order_by().values("run_id")
     asked = ~Q(status__in=(Work.Status.PENDING, Work.Status.CANCELLED))
     sums = rows.annotate(
         total=Sum("cost"),
@@ -84,11 +85,7 @@ def _spent(results: Results) -> dict[int, dict[str, Any]]:
 def _seconds(results: Results) -> dict[int, dict[int, float]]:
     """Run -> response -> how long its calls took in all, of completed responses; waiting between calls is not in it."""
     found: dict[int, dict[int, float]] = {}
-    calls = Attempt.objects.filter(
-        response__run__in=results.runs,
-        response__sample=1,
-        response__status=Work.Status.COMPLETED,
-    ).order_by()
+    calls = Attempt.objects.filter(response__run__in=results.runs, response__status=Work.Status.COMPLETED).order_by()
     rows = calls.values_list("response__run_id", "response_id", "started", "ended")
     for run_pk, response_pk, started, ended in rows.iterator(chunk_size=5000):
         of_run = found.setdefault(run_pk, {})
@@ -149,16 +146,22 @@ def _tables(rows: list[dict[str, Any]]) -> list[Table]:
 def compute_attempted(results: Results, options: Options) -> Result:
     """Over answered items only, beside the figures that count; and what the others failed of."""
     rows = []
+    answered = results.by_run(results.all_completed)
     for at, label in enumerate(results.labels):
-        done = results.completed[at]
-        row: dict[str, Any] = {"system": label, "n": len(results.items), "attempted": int(done.sum())}
+        done, samples = answered[at] > 0, int(results.samples[at])
+        row: dict[str, Any] = {"system": label, "n": done.size * samples, "attempted": int(answered[at].sum())}
         for metric in METRICS:
             mine = results.scores[metric][at]
-            row |= {metric: float(mine.mean()), f"{metric}_attempted": float(mine[done].mean()) if done.any() else None}
+            # what was not answered scores nothing, so the sum over all samples is that over the answered ones
+            of_answered = mine[done] * samples / answered[at][done]
+            row |= {
+                metric: float(mine.mean()),
+                f"{metric}_attempted": float(of_answered.mean()) if done.any() else None,
+            }
         rows.append(row)
     columns = (
         Column("system", _("system")),
-        Column("n", _("items"), "count"),
+        Column("n", _("responses due"), "count"),
         Column("attempted", _("answered"), "count"),
         *(
             percent_column(key, label)
@@ -168,15 +171,13 @@ def compute_attempted(results: Results, options: Options) -> Result:
     )
     note = _("The denominator is all items; figures over the answered ones are of other items for each system.")
     tables = [Table("attempted", _("All items, and the answered ones"), columns, rows, note), _failures(results)]
-    return Result(tables, int(results.completed.sum()), lacking(results))
+    return Result(tables, int(results.all_completed.sum()), lacking(results))
 
 
 def _failures(results: Results) -> Table:
     label_of = {run.pk: label for run, label in zip(results.runs, results.labels, strict=True)}
-    responses = Response.objects.filter(run__in=results.runs, sample=1).exclude(status=Work.Status.COMPLETED)
-    verdicts = Verdict.objects.filter(
-        run__in=results.runs, judge=results.judges[results.main], repeat=1, response__sample=1
-    )
+    responses = Response.objects.filter(run__in=results.runs).exclude(status=Work.Status.COMPLETED)
+    verdicts = Verdict.objects.filter(run__in=results.runs, judge=results.judges[results.main], repeat=1)
     open_or_failed = verdicts.exclude(status=Work.Status.COMPLETED)
     unreadable = verdicts.filter(status=Work.Status.COMPLETED).exclude(unparseable="")
     rows = []
@@ -195,7 +196,7 @@ def _failures(results: Results) -> Table:
         Column("system", _("system")),
         Column("what", _("what is missing")),
         Column("why", _("why")),
-        Column("count", _("items"), "count"),
+        Column("count", _("responses"), "count"),
     )
     return Table("failures", _("What failed"), columns, rows, "" if rows else _("Nothing failed."))
 

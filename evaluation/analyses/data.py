@@ -36,11 +36,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Results:
-    """R runs, J judges, n items; M the longest checklist.
+    """R runs, J judges, n items; M the longest checklist; S >= R samples, first the first one of each run.
 
-    answers: (J, R, n) int8, 1 right, 0 wrong, -1 no verdict.  stated: (J, R, n, M) int8, -1 beyond a checklist and
-    without a verdict.  completed: (R, n) the system answered.  Of several samples and repeats, the first counts.
-    main: position of the judge whose verdicts the metrics rest on; -1 where there is no judge.
+    all_answers: (J, S, n) int8, 1 right, 0 wrong, -1 no verdict.  all_stated: (J, S, n, M) int8, -1 beyond a checklist
+    and without a verdict.  all_completed: (S, n) the system answered.  run_of: (S,) the run of each sample.  Of several
+    repeats the first counts.  main: position of the judge whose verdicts the metrics rest on; -1 where there is none.
     """
 
     release: Release
@@ -48,9 +48,40 @@ class Results:
     runs: list[Run]
     judges: list[Judge]
     main: int
-    answers: NDArray[np.int8]
-    stated: NDArray[np.int8]
-    completed: NDArray[np.bool_]
+    all_answers: NDArray[np.int8]
+    all_stated: NDArray[np.int8]
+    all_completed: NDArray[np.bool_]
+    run_of: NDArray[np.intp]
+
+    @property
+    def answers(self) -> NDArray[np.int8]:
+        """(J, R, n) of the first samples."""
+        return self.all_answers[:, : len(self.runs)]
+
+    @property
+    def stated(self) -> NDArray[np.int8]:
+        """(J, R, n, M) of the first samples."""
+        return self.all_stated[:, : len(self.runs)]
+
+    @property
+    def completed(self) -> NDArray[np.bool_]:
+        """(R, n) of the first samples."""
+        return self.all_completed[: len(self.runs)]
+
+    def by_run(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """(R, …) sums over the samples of each run, of (S, …) cells."""
+        import numpy as np
+
+        sums = np.zeros((len(self.runs), *cells.shape[1:]), dtype=np.int64 if cells.dtype == bool else cells.dtype)
+        np.add.at(sums, self.run_of, cells)
+        return sums
+
+    @cached_property
+    def samples(self) -> NDArray[np.int64]:
+        """(R,) how often each run asked for every item."""
+        import numpy as np
+
+        return np.bincount(self.run_of, minlength=len(self.runs))
 
     @cached_property
     def graph(self) -> ReleaseGraph:
@@ -79,12 +110,16 @@ class Results:
         return row
 
     def values(self, judge: int | None = None) -> dict[str, NDArray[np.float64]]:
-        """Metric -> (R, n) fractions under a judge (the main one): what has no verdict is wrong with nothing stated."""
+        """Metric -> (R, n) fractions under a judge (the main one): what has no verdict is wrong with nothing stated.
+
+        Of an item asked several times, the mean over the samples. `attempted`: whether the first has a verdict.
+        """
         import numpy as np
 
         at = self.main if judge is None else judge
-        scores = score_matrix(self.graph, self.answers[at] == 1, self.graph.pack_array(self.stated[at]))
-        return dict(zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)) | {
+        scores = score_matrix(self.graph, self.all_answers[at] == 1, self.graph.pack_array(self.all_stated[at]))
+        of_samples = zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)
+        return {metric: self.by_run(cells) / self.samples[:, None] for metric, cells in of_samples} | {
             "attempted": np.asarray(self.answers[at] >= 0)
         }
 
@@ -115,18 +150,22 @@ def load(
     rows_of_items = ReleaseItem.objects.filter(release=release).annotate(number=F("item__number"))
     items = [_item(row, profile) for row in rows_of_items.order_by("position")]
     longest = max((len(item.prerequisites) for item in items), default=0)
-    row_of = {run.pk: at for at, run in enumerate(runs)}
+    run_of = [*range(len(runs)), *(at for at, run in enumerate(runs) for _ in range(run.samples - 1))]
+    row_of = {(run.pk, 1): at for at, run in enumerate(runs)}
+    further = ((run.pk, sample) for run in runs for sample in range(2, run.samples + 1))
+    row_of |= {sample: at for at, sample in enumerate(further, len(runs))}
     judge_of = {judge.pk: at for at, judge in enumerate(judges)}
     column_of = {item.pk: at for at, item in enumerate(items)}
-    answers = np.full((len(judges), len(runs), len(items)), -1, dtype=np.int8)
+    answers = np.full((len(judges), len(run_of), len(items)), -1, dtype=np.int8)
     stated = np.full((*answers.shape, longest), -1, dtype=np.int8)
     completed = np.zeros(answers.shape[1:], dtype=bool)
-    done = Response.objects.filter(run__in=row_of, sample=1, status=Work.Status.COMPLETED)
+    done = Response.objects.filter(run__in=runs, status=Work.Status.COMPLETED)
     cell_of = {}
-    for pk, run_pk, item_pk in done.values_list("pk", "run_id", "release_item_id").iterator(chunk_size=5000):
-        cell_of[pk] = row_of[run_pk], column_of[item_pk]
+    places = done.values_list("pk", "run_id", "sample", "release_item_id").iterator(chunk_size=5000)
+    for pk, run_pk, sample, item_pk in places:
+        cell_of[pk] = row_of[run_pk, sample], column_of[item_pk]
         completed[cell_of[pk]] = True
-    verdicts = Verdict.objects.filter(run__in=row_of, judge__in=judge_of, repeat=1, status=Work.Status.COMPLETED)
+    verdicts = Verdict.objects.filter(run__in=runs, judge__in=judge_of, repeat=1, status=Work.Status.COMPLETED)
     fields = ["response_id", "judge_id", "answer_correct", "vector"]
     if profile is Profile.STRICT:
         verdicts = verdicts.filter(unparseable="", vector__isnull=False)
@@ -135,16 +174,18 @@ def load(
     for response_pk, judge_pk, correct, vector, *output in verdicts.values_list(*fields).iterator(chunk_size=5000):
         if response_pk not in cell_of:
             continue
-        run, item = cell_of[response_pk]
+        row, item = cell_of[response_pk]
         if output and output[0]:
             correct, vector = read_as_published(output[0])
         if correct is None and vector is None:
             continue
         _, flags, _ = apply_profile(profile, items[item].prerequisites, correct, vector)
-        answers[judge_of[judge_pk], run, item] = bool(correct)
-        stated[judge_of[judge_pk], run, item, : len(flags)] = flags
+        answers[judge_of[judge_pk], row, item] = bool(correct)
+        stated[judge_of[judge_pk], row, item, : len(flags)] = flags
     at = list(judges).index(main) if main else -1
-    return Results(release, items, list(runs), list(judges), at, answers, stated, completed)
+    return Results(
+        release, items, list(runs), list(judges), at, answers, stated, completed, np.array(run_of, dtype=np.intp)
+    )
 
 
 def _item(row: ReleaseItem, profile: Profile) -> Item:

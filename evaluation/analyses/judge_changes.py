@@ -221,16 +221,14 @@ def compute_variants(results: Results, options: Options) -> Result:
 
 
 def _flagged(results: Results) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """(R, n) whether the response, or the main judge's verdict on it, has a flag; and how many cells have each."""
+    """(R, n) whether a response, or the main judge's verdict on it, has a flag; and how many cells have each."""
     import numpy as np
 
     row_of = {run.pk: at for at, run in enumerate(results.runs)}
     column_of = {item.pk: at for at, item in enumerate(results.items)}
     cells: dict[str, set[tuple[int, int]]] = {}
-    responses = Response.objects.filter(run__in=row_of, sample=1).exclude(flags=[])
-    verdicts = Verdict.objects.filter(
-        run__in=row_of, judge=results.judges[results.main], repeat=1, response__sample=1
-    ).exclude(flags=[])
+    responses = Response.objects.filter(run__in=row_of).exclude(flags=[])
+    verdicts = Verdict.objects.filter(run__in=row_of, judge=results.judges[results.main], repeat=1).exclude(flags=[])
     found = responses.annotate(item_pk=F("release_item_id")), verdicts.annotate(item_pk=F("response__release_item_id"))
     for rows in found:
         for run_pk, item_pk, flags in rows.values_list("run_id", "item_pk", "flags").iterator(chunk_size=5000):

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 def lacking(results: Results) -> list[str]:
     """A sentence for each run with items that have no answer, or answers without a verdict of the main judge."""
-    n, judge = len(results.items), results.judges[results.main].name
+    judge = results.judges[results.main].name
+    verdicts = results.by_run(results.all_answers[results.main] >= 0).sum(axis=1).tolist()
+    answered = results.by_run(results.all_completed).sum(axis=1).tolist()
     sentences = []
     for run, label in enumerate(results.labels):
-        judged = int((results.answers[results.main, run] >= 0).sum())
-        unanswered = n - int(results.completed[run].sum())
+        samples = int(results.samples[run])
+        n, judged = len(results.items) * samples, verdicts[run]
+        unanswered = n - answered[run]
         unjudged = n - unanswered - judged
         if unanswered or unjudged:
             what = []
@@ -26,11 +29,16 @@ def lacking(results: Results) -> list[str]:
                 what.append(_("answers missing: %d") % unanswered)
             if unjudged:
                 what.append(_("verdicts by %(judge)s missing on answers: %(n)d") % {"judge": judge, "n": unjudged})
-            text = _("%(run)s, of %(n)d items: %(what)s. These count as wrong, with no step stated.")
+            text = (
+                _("%(run)s, of %(n)d items: %(what)s. These count as wrong, with no step stated.")
+                if samples == 1
+                else _("%(run)s, of %(n)d responses: %(what)s. These count as wrong, with no step stated.")
+            )
             sentences.append(text % {"run": label, "n": n, "what": "; ".join(what)})
     sampled = [label for label, run in zip(results.labels, results.runs, strict=True) if run.samples > 1]
     if sampled:
-        sentences.append(_("Of several samples the first counts: %s.") % ", ".join(sampled))
+        text = _("Metrics are means over the samples; what looks at single answers or steps takes the first: %s.")
+        sentences.append(text % ", ".join(sampled))
     return sentences
 
 

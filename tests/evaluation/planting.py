@@ -65,7 +65,9 @@ def make_results(
         known = {"name": f"judge {at + 1}", "prompt_version": "p1", "family": f"maker {at + 1}"}
         people.append(Judge(pk=at + 1, **known | (dict(judges[at]) if judges else {})))
     done = np.ones(right.shape[1:], dtype=bool) if completed is None else np.array(completed, dtype=bool)
-    return Results(Release(pk=1, name="r1", item_count=count), rows, runs, people, main, right, flags, done)
+    return Results(
+        Release(pk=1, name="r1", item_count=count), rows, runs, people, main, right, flags, done, np.arange(len(runs))
+    )
 
 
 def planted(

@@ -9,9 +9,12 @@ from django.test.utils import CaptureQueriesContext
 
 from evaluation import marking_actions
 from evaluation.analyses import tables
+from evaluation.analyses.base import Options
+from evaluation.analyses.costs import ATTEMPTED
 from evaluation.analyses.data import inputs_hash, load
-from evaluation.models import Verdict
-from evaluation.reports import score_runs
+from evaluation.analyses.words import lacking
+from evaluation.models import Response, Verdict, Work
+from evaluation.reports import run_scores, score_runs
 from evaluation.scoring.metrics import METRICS, Profile
 from tests.evaluation.setting import work_through
 
@@ -36,6 +39,32 @@ def test_loaded_arrays_score_as_reports_do_and_missing_verdicts_are_none(setting
     assert [item.uid for item in found.items] == expected.uids
     with pytest.raises(ValueError, match="not among"):
         load(setting.release, runs, [second], setting.judge)
+
+
+def test_samples_score_as_the_leaderboard_does_and_the_first_stands_for_single_answers(setting):
+    runs = [work_through(setting.launch()), work_through(setting.launch(samples=3))]
+    verdicts = Verdict.objects.filter(run=runs[1], response__release_item__position=0)
+    verdicts.update(answer_correct=True)
+    verdicts.filter(response__sample=2).update(answer_correct=False)
+    verdicts.filter(response__sample=3).update(unparseable="no vector", vector=None, answer_correct=None)
+    results = load(setting.release, runs, [setting.judge], setting.judge)
+    expected = score_runs(setting.release, runs, setting.judge)
+    for metric in METRICS:
+        assert np.allclose(results.scores[metric], expected.values[metric])
+    assert results.scores["OA"][1, 0] == pytest.approx(1 / 3)
+    assert results.samples.tolist() == [1, 3]
+    assert results.answers.shape == (1, 2, len(results.items)) and results.answers[0, 1, 0] == 1
+    sentences = lacking(results)
+    assert any("responses: verdicts by" in sentence and sentence.endswith("no step stated.") for sentence in sentences)
+    assert any("means over the samples" in sentence for sentence in sentences)
+    Verdict.objects.filter(run=runs[1], response__sample=3).delete()
+    Response.objects.filter(run=runs[1], sample=3).update(status=Work.Status.FAILED)
+    results = load(setting.release, runs, [setting.judge], setting.judge)
+    row = ATTEMPTED.compute(results, Options()).tables[0].rows[1]
+    report = run_scores(runs[1], setting.judge)
+    count = len(results.items)
+    assert (row["n"], row["attempted"]) == (3 * count, 2 * count)
+    assert row["OA_attempted"] == pytest.approx(report["attempted"]["OA"]) and row["OA_attempted"] > row["OA"]
 
 
 def test_hash_of_inputs_changes_with_what_a_person_says(setting):
