@@ -437,7 +437,7 @@ class AnchorForm(forms.Form):
 class RerunForm(forms.Form):
     items = forms.CharField(
         label=gettext_lazy("Items"),
-        max_length=10_000,
+        max_length=100_000,
         help_text=gettext_lazy("Their numbers, with commas or spaces between them."),
     )
 

@@ -86,7 +86,6 @@ def _page(request: HttpRequest, run: Run, budget_form: BudgetForm | None = None)
         **_progress(run, progress),
         **_cells(request, run, progress),
         "nav": "runs",
-        "may": may_manage_runs(request.user, run.benchmark) and not (run.study and run.study.frozen),
         "demo": run.system.is_demo,
         "budget_form": budget_form or BudgetForm(),
         "held_back": endpoints_of(run).exclude(broken="") if run.state == RunState.STOPPED else (),
@@ -141,6 +140,7 @@ def _cells(request: HttpRequest, run: Run, progress: Progress) -> dict[str, Any]
     address = reverse("evaluation:run-page", args=[run.benchmark.slug, run.number])
     return {
         "run": run,
+        "may": may_manage_runs(request.user, run.benchmark) and not (run.study and run.study.frozen),
         "progress": progress,
         "show": show,
         "shown_flag": show.removeprefix("flag-") if show.startswith("flag-") else "",
@@ -234,14 +234,17 @@ def run_cancel(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_rerun(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Choose items to ask anew; says first what goes."""
+    """Choose items to ask anew, perhaps starting with those that the grid shows; says first what goes."""
     run = get_run_for(request.user, slug, number)
     may_manage_runs(request.user, run.benchmark).require()
-    posted = request.POST if request.method == "POST" else None
-    form = RerunForm(posted, initial={"items": request.GET.get("items", "")})
+    items = request.GET.get("items", "")
+    if show := request.GET.get("show"):
+        numbers = Progress(run).cells(show).values_list("release_item__item__number", flat=True)
+        items = ", ".join(map(str, dict.fromkeys(numbers)))
+    form = RerunForm(request.POST if request.method == "POST" else None, initial={"items": items})
     if request.method == "POST" and form.is_valid():
-        items = form.cleaned_data["items"]
-        count = carry_out(form, lambda: actions.rerun_items(run, items, actor=person(request)))
+        chosen = form.cleaned_data["items"]
+        count = carry_out(form, lambda: actions.rerun_items(run, chosen, actor=person(request)))
         if count is not None:
             text = ngettext("%(n)d answer is asked for anew.", "%(n)d answers are asked for anew.", count)
             messages.success(request, text % {"n": count})

@@ -72,6 +72,21 @@ def test_rerun_when_under_way_cancelled_or_carried_over_is_refused(setting: Sett
         actions.rerun_items(run, [3], actor=setting.team.core)
 
 
+def test_items_that_the_grid_shows_are_chosen(setting: Setting, run: Run) -> None:
+    Response.objects.filter(run=run, release_item__position__in=[0, 2]).update(truncated=True)
+    admin = setting.team.client("admin")
+    grid = admin.get(url("run-page", run), {"show": "truncated"}).content.decode()
+    link = f"{url('run-rerun', run)}?show=truncated"
+    assert link in grid
+    assert admin.get(link).context["form"]["items"].value() == "1, 3"
+    everything = admin.get(url("run-page", run)).content.decode()
+    as_member = setting.team.client("ann").get(url("run-page", run), {"show": "truncated"}).content.decode()
+    assert "ask-shown" in grid and "ask-shown" not in everything + as_member
+    response = run.responses.first()
+    page = admin.get(reverse("evaluation:response-page", args=["bench", run.number, response.pk])).content.decode()
+    assert f"{url('run-rerun', run)}?items={response.release_item.item.number}" in page
+
+
 @pytest.mark.parametrize(("who", "expected"), ROLES)
 def test_rerun_page_by_role(setting: Setting, run: Run, who: str, expected: int) -> None:
     client = setting.team.client(who)
