@@ -1,7 +1,7 @@
 """Benchmarks and roles: the face of this app for the others."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -17,6 +17,7 @@ __all__ = [
     "Item",
     "Membership",
     "Role",
+    "Stored",
     "TakenDown",
     "get_benchmark_for",
     "get_item_for",
@@ -24,6 +25,7 @@ __all__ = [
     "may_act_as",
     "my_benchmarks",
     "role_of",
+    "stored_images",
     "taken_down",
 ]
 
@@ -36,6 +38,17 @@ def taken_down(benchmark_pk: int, hashes: Collection[str]) -> dict[str, str]:
     """SHA-256 -> the reason, of those of the hashes that were taken down."""
     rows = StoredImage.objects.filter(benchmark_id=benchmark_pk).exclude(tombstone="")
     return {sha256: reason for sha256, reason in rows.values_list("sha256", "tombstone") if sha256 in hashes}
+
+
+class Stored(NamedTuple):
+    size: int  # bytes, as stored
+    tombstone: str  # why it was taken down; "" while it is there
+
+
+def stored_images(benchmark_pk: int) -> dict[str, Stored]:
+    """SHA-256 -> what is known of the image without reading it."""
+    rows = StoredImage.objects.filter(benchmark_id=benchmark_pk).values_list("sha256", "size", "tombstone")
+    return {sha256: Stored(size, tombstone) for sha256, size, tombstone in rows.iterator()}
 
 
 ROLE_NAMES = {

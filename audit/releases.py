@@ -10,7 +10,7 @@ from annotation.document import Document, read_document
 
 from .models import Release, ReleaseItem
 
-__all__ = ["Release", "ReleaseItem", "get_release", "read_release", "release_documents"]
+__all__ = ["Release", "ReleaseItem", "get_release", "numbered_documents", "read_release", "release_documents"]
 
 
 def get_release(benchmark: Benchmark, name: str) -> Release:
@@ -25,6 +25,12 @@ def release_documents(release: Release) -> Iterator[dict[str, Any]]:
     """The frozen documents as plain JSON, in order, without holding them all."""
     rows = ReleaseItem.objects.filter(release=release).order_by("position")
     yield from rows.values_list("document", flat=True).iterator(chunk_size=200)
+
+
+def numbered_documents(release: Release) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The items' numbers with their documents as plain JSON, in order, without holding them all."""
+    rows = ReleaseItem.objects.filter(release=release).order_by("position")
+    yield from rows.values_list("item__number", "document").iterator(chunk_size=200)
 
 
 def read_release(release: Release) -> Iterator[tuple[ReleaseItem, Document]]:

@@ -3,7 +3,7 @@
 Raises NotAllowed (403), Conflict (409) and Invalid (422) with nothing written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -146,31 +146,12 @@ def launch_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) ->
     the same request is copied, and so are the verdicts that would be the same).
     """
     benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-    may_manage_runs(actor, benchmark).require()
+    if data.get("study"):
+        data = {**data, "study": Study.objects.select_for_update(no_key=True).get(pk=data["study"].pk)}
+    run, pks = draft_run(benchmark, data, actor=actor)
     judges = list(data["judges"])
-    run = Run(
-        benchmark=benchmark,
-        number=(benchmark.runs.aggregate(last=Max("number"))["last"] or 0) + 1,
-        release=data["release"],
-        system=data["system"],
-        condition=data.get("condition") or Condition.WITH_IMAGE,
-        main_judge=data.get("main_judge") or (judges[0] if judges else None),
-        note=data.get("note") or "",
-        study=data.get("study"),
-        samples=data.get("samples") or 1,
-        repeats=data.get("repeats") or 1,
-        is_trial=bool(data.get("is_trial") or data.get("items")),
-        concurrency=data.get("concurrency") or 8,
-        budget=data.get("budget"),
-        token_budget=data.get("token_budget"),
-        item_count=data["release"].item_count,
-        launched_by=actor,
-        resumed=timezone.now(),
-    )
-    if run.study_id:
-        run.study = Study.objects.select_for_update(no_key=True).get(pk=run.study_id)
-    _check_launch(run, judges)
-    pks = _chosen_items(run, data.get("items") or ())
+    _check_items(run, data.get("items") or ())
+    run.number = (benchmark.runs.aggregate(last=Max("number"))["last"] or 0) + 1
     guess_costs(run, judges)
     run.save()
     run.judges.set(judges)
@@ -190,6 +171,35 @@ def launch_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) ->
     _event(run, actor, "run.launched", **facts)
     tasks.wake_later(run.pk, min(run.concurrency, len(pks) * run.samples))
     return run
+
+
+def draft_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) -> tuple[Run, list[int]]:
+    """The run that `launch_run` would make of its data, not saved, and the rows of the release's items that it asks.
+
+    Raises what launching would, but for what lies in the items themselves.
+    """
+    may_manage_runs(actor, benchmark).require()
+    judges = list(data["judges"])
+    run = Run(
+        benchmark=benchmark,
+        release=data["release"],
+        system=data["system"],
+        condition=data.get("condition") or Condition.WITH_IMAGE,
+        main_judge=data.get("main_judge") or (judges[0] if judges else None),
+        note=data.get("note") or "",
+        study=data.get("study"),
+        samples=data.get("samples") or 1,
+        repeats=data.get("repeats") or 1,
+        is_trial=bool(data.get("is_trial") or data.get("items")),
+        concurrency=data.get("concurrency") or 8,
+        budget=data.get("budget"),
+        token_budget=data.get("token_budget"),
+        item_count=data["release"].item_count,
+        launched_by=actor,
+        resumed=timezone.now(),
+    )
+    _check_launch(run, judges)
+    return run, _chosen_items(run, data.get("items") or ())
 
 
 def _chosen_items(run: Run, ids: Sequence[str]) -> list[int]:
@@ -225,7 +235,6 @@ def _check_launch(run: Run, judges: Sequence[Judge]) -> None:
         if not 1 <= getattr(run, path) <= MOST_TIMES:
             raise Invalid.at(path, _("Choose a number from 1 to %d.") % MOST_TIMES)
     check_budgets(run)
-    _check_items(run)
 
 
 def check_budgets(row: Run | Study) -> None:
@@ -235,14 +244,16 @@ def check_budgets(row: Run | Study) -> None:
             raise Invalid.at(path, _("Leave the budget empty for none, or enter more than 0."))
 
 
-def _check_items(run: Run) -> None:
-    """Every item can be asked and judged."""
+def _check_items(run: Run, ids: Collection[str]) -> None:
+    """Every item (of these ids, if there are any) can be asked and judged."""
     if not run.item_count:
         raise Invalid.at("release", _("The release holds no items."))
     with_images = run.condition == Condition.WITH_IMAGE and run.system.image_mode != ImageMode.NONE
     without_checklist, unfetched = [], []
     pictures: set[str] = set()
     for document in release_documents(run.release):
+        if ids and document["id"] not in ids:
+            continue
         if not document["checklist"]:
             without_checklist.append(document["id"])
         if with_images:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from annotation.document import read_document
-from audit.releases import release_documents
+from annotation.document import Document, read_document
+from audit.releases import Release, release_documents
 
 from .failure_modes import LABEL_TEMPLATES, PROMPT_VERSION, Mode, build_label_prompt
 from .models import Judge, Run, System
@@ -12,12 +12,16 @@ from .money import CHARACTERS_A_TOKEN, guess, most_answer_tokens
 from .prompts import build_judge_prompt
 
 
+def longest_of(release: Release) -> Document:
+    return read_document(max(release_documents(release), key=lambda document: len(str(document))))
+
+
 def guess_labels(run: Run, labeller: Judge, modes: Sequence[Mode]) -> None:
     """Set what a claim reserves for labels at first, the most of all labellers, by the price table and the longest
     item."""
     if labeller.prompt_price is None:
         return
-    document = read_document(max(release_documents(run.release), key=lambda document: len(str(document))))
+    document = longest_of(run.release)
     answer = "x" * (most_answer_tokens(run.system.extra_body) * CHARACTERS_A_TOKEN)
     nothing = [0] * len(document.checklist)
     prompt = build_label_prompt(LABEL_TEMPLATES[PROMPT_VERSION], modes, document, nothing, False, answer)
@@ -26,13 +30,12 @@ def guess_labels(run: Run, labeller: Judge, modes: Sequence[Mode]) -> None:
     run.label_guess = max(run.label_guess, its)
 
 
-def guess_costs(run: Run, judges: Sequence[Judge]) -> None:
-    """Set what a claim reserves at first, by the price tables and the longest item."""
+def guess_costs(run: Run, judges: Sequence[Judge], longest: Document | None = None) -> None:
+    """Set what a claim reserves at first, by the price tables and the longest item (looked for where not given)."""
     rows: list[System | Judge] = [run.system, *judges]
     if run.budget is None or all(row.prompt_price is None for row in rows):
         return
-    longest = max(release_documents(run.release), key=lambda document: len(str(document)))
-    document = read_document(longest)
+    document = longest or longest_of(run.release)
     tokens = most_answer_tokens(run.system.extra_body)
     answer = "x" * (tokens * CHARACTERS_A_TOKEN)
 

@@ -1,4 +1,5 @@
-"""Looking before a launch: keys, endpoints, credit, judges on a real case, the public address, the cost expected.
+"""Looking before a launch: keys, endpoints, credit, judges on a real case, the public address, requests that are too
+large, the cost expected.
 
 Everything that waits for others runs at once in threads with one deadline, and opens no database connection there: a
 page waits for it a few seconds at most.
@@ -6,7 +7,8 @@ page waits for it a few seconds at most.
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from decimal import Decimal
@@ -17,55 +19,129 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.document import read_document
-from audit.releases import release_documents
+from annotation.benchmarks import stored_images
+from annotation.document import Document, read_document
+from audit.releases import Release, numbered_documents
 from lhdr_site.endpoints.bodies import chat_body
 from lhdr_site.endpoints.client import call
 from lhdr_site.endpoints.errors import CallError
 from lhdr_site.endpoints.models import Endpoint, Wire
 from lhdr_site.endpoints.reading import read_credit, read_models
+from lhdr_site.shared.errors import Invalid
 from lhdr_site.shared.health import STALE_SECONDS
 from lhdr_site.shared.models import Heartbeat
 
+from .actions import require_endpoint
 from .guesses import guess_costs
-from .models import ImageMode, Judge, Run, System
+from .models import Condition, ImageMode, Judge, Run, Study, System
 from .prompts import build_judge_prompt
+from .request_sizes import Sizes
 from .requests import refusing_collection
 from .scoring.judge_output import Unparseable, parse_judge_output
 
 DEADLINE = 10.0
+MOST_NAMED = 20  # items in one message
 
 
 class Check(NamedTuple):
     level: str  # ok, warning, error
     title: str
     text: str  # what was found, and what to do about it
+    concerns: tuple[str, ...] = ()  # names of systems and judges
+
+
+class _Plan(NamedTuple):
+    release: Release
+    systems: list[System]
+    judges: list[Judge]
+    conditions: list[str]
+    items: frozenset[str]  # ids; empty for all
+    samples: int
+    repeats: int
+    budget: Decimal | None
+
+
+class _Items(NamedTuple):
+    """What one look through the release found."""
+
+    asked: int  # how many
+    first: Document  # of those with a checklist, as the next
+    longest: Document
+    unmarkable: list[int]  # numbers of those without a checklist
+    sizes: list[Sizes]
 
 
 def check_launch(data: Mapping[str, Any]) -> list[Check]:
     """What stands in the way of a run with this data (that of `launch_run`), the order being that of the work."""
-    system, judges, budget = data["system"], list(data["judges"]), data.get("budget")
-    document = read_document(next(iter(release_documents(data["release"]))))
-    endpoints = {row.endpoint_id: row.endpoint for row in [system, *judges]}
-    models = {pk: [r.model for r in [system, *judges] if r.endpoint_id == pk] for pk in endpoints}
-    found = [check for endpoint in endpoints.values() for check in _keys(endpoint)]
+    return _check(
+        _Plan(
+            data["release"],
+            [data["system"]],
+            list(data["judges"]),
+            [data.get("condition") or Condition.WITH_IMAGE],
+            frozenset(data.get("items") or ()),
+            data.get("samples") or 1,
+            data.get("repeats") or 1,
+            data.get("budget"),
+        )
+    )
+
+
+def check_study(study: Study) -> list[Check]:
+    """The same of the whole plan of a study, each thing said once with the systems and judges that it concerns."""
+    found: list[Check] = []
+
+    def usable(row: System | Judge) -> bool:
+        try:
+            require_endpoint(study.benchmark, row, "")
+        except Invalid as error:
+            found.append(Check("error", row.name, error.message))
+            return False
+        return True
+
+    systems = [row for row in study.systems.select_related("endpoint") if usable(row)]
+    judges = [row for row in study.judges.select_related("endpoint") if usable(row)]
+    if not systems or not judges:
+        return found
+    scope = (study.conditions, frozenset[str](), study.samples, study.repeats, study.budget)
+    return found + _check(_Plan(study.release, systems, judges, *scope))
+
+
+def _check(plan: _Plan) -> list[Check]:
+    items = _look_through(plan)
+    if items is None:
+        return [
+            Check("error", _("Requests"), _("No item has a checklist, so none can be judged: launching is refused."))
+        ]
+    rows: list[System | Judge] = [*plan.systems, *plan.judges]
+    endpoints = {row.endpoint_id: row.endpoint for row in rows if row.endpoint}
+    users = {pk: [row for row in rows if row.endpoint_id == pk] for pk in endpoints}
+    found = [check for pk, endpoint in endpoints.items() for check in _about(users[pk], _keys(endpoint))]
     asked: list[tuple[str, Callable[[], list[Check]]]] = []
     for pk, endpoint in endpoints.items():
-        paid = budget if pk == system.endpoint_id else None
-        asked.append((str(endpoint), lambda e=endpoint, m=models[pk], b=paid: _endpoint(e, m, b)))  # type: ignore[misc]
-    for judge in judges:
-        if not judge.endpoint.broken:
-            prompt = build_judge_prompt(judge.template, document, "I do not know.")
-            asked.append((judge.name, lambda j=judge, p=prompt: [_judge(j, p, len(document.checklist))]))  # type: ignore[misc]
-    if system.image_mode == ImageMode.URL_IN_PROMPT:
-        asked.append((_("Public address"), lambda: [_public_address()]))
-    return [*found, *_at_once(asked), _cost(data, system, judges)]
+        paid = plan.budget if any(isinstance(row, System) for row in users[pk]) else None
+        asked.append((str(endpoint), lambda e=endpoint, u=users[pk], b=paid: _about(u, _endpoint(e, u, b))))  # type: ignore[misc]
+    for judge in plan.judges:
+        if judge.endpoint and not judge.endpoint.broken:
+            prompt = build_judge_prompt(judge.template, items.first, "I do not know.")
+            asked.append((judge.name, lambda j=judge, p=prompt: [_judge(j, p, len(items.first.checklist))]))  # type: ignore[misc]
+    if fetching := [system for system in plan.systems if system.image_mode == ImageMode.URL_IN_PROMPT]:
+        asked.append((_("Public address"), lambda: _about(fetching, [_public_address()])))
+    until = time.monotonic() + DEADLINE / 2
+    found += _at_once(asked, meanwhile=lambda: _settle(items.sizes, until))
+    return [*found, *_requests(items), _cost(plan, items)]
 
 
-def _at_once(asked: list[tuple[str, Callable[[], list[Check]]]]) -> list[Check]:
+def _about(rows: Sequence[System | Judge], checks: list[Check]) -> list[Check]:
+    return [check._replace(concerns=tuple(row.name for row in rows)) for check in checks]
+
+
+def _at_once(asked: list[tuple[str, Callable[[], list[Check]]]], meanwhile: Callable[[], None]) -> list[Check]:
+    until = time.monotonic() + DEADLINE
     pool = ThreadPoolExecutor(max_workers=len(asked))
     futures = [(title, pool.submit(check)) for title, check in asked]
-    wait([future for _title, future in futures], timeout=DEADLINE)
+    meanwhile()
+    wait([future for _title, future in futures], timeout=max(0.0, until - time.monotonic()))
     pool.shutdown(wait=False, cancel_futures=True)
     found: list[Check] = []
     late = _("No word within %d seconds. It may still be fine: deep-research calls take longer.") % DEADLINE
@@ -91,8 +167,8 @@ def _keys(endpoint: Endpoint) -> list[Check]:
     return [Check("ok", title, _("%s is set where the workers run.") % name)]
 
 
-def _endpoint(endpoint: Endpoint, models: list[str], budget: Decimal | None) -> list[Check]:
-    name = str(endpoint)
+def _endpoint(endpoint: Endpoint, users: Sequence[System | Judge], budget: Decimal | None) -> list[Check]:
+    name, models = str(endpoint), [row.model for row in users]
     if endpoint.key_variable and not os.environ.get(endpoint.key_variable):
         text = _("Not asked: %s is set for the workers only, which is enough for a run.")
         return [Check("warning", name, text % endpoint.key_variable)]
@@ -147,18 +223,110 @@ def _public_address() -> Check:
     return Check("ok", title, _("%s answers; a system elsewhere must reach it too.") % address)
 
 
-def _cost(data: Mapping[str, Any], system: System, judges: list[Judge]) -> Check:
-    title, budget = _("Cost"), data.get("budget")
-    trial = Run(release=data["release"], system=system, budget=budget or Decimal(1))
-    guess_costs(trial, judges)
-    asked = [uid for uid in str(data.get("items") or "").split(",") if uid.strip()]
-    answers = (len(asked) or data["release"].item_count) * (data.get("samples") or 1)
-    verdicts = answers * len(judges) * (data.get("repeats") or 1)
-    most = answers * trial.answer_guess + verdicts * trial.verdict_guess
+def _look_through(plan: _Plan) -> _Items | None:
+    """One pass over the release, and one over what is known of stored pictures; None where no item can be marked."""
+    shown = Condition.WITH_IMAGE if Condition.WITH_IMAGE in plan.conditions else Condition.WITHOUT_IMAGE
+    sizes = [Sizes(system, shown) for system in plan.systems]
+    stored = stored_images(plan.release.benchmark_id)
+    first: Document | None = None
+    longest: dict[str, Any] = {}
+    asked, length, unmarkable = 0, 0, []
+    for number, plain in numbered_documents(plan.release):
+        if plan.items and plain["id"] not in plan.items:
+            continue
+        document = read_document(plain)
+        asked += 1
+        if not document.checklist:
+            unmarkable.append(number)
+            continue
+        first = first or document
+        if (its := len(str(plain))) > length:
+            longest, length = plain, its
+        for of in sizes:
+            of.add(number, document, stored)
+    return _Items(asked, first, read_document(longest), unmarkable, sizes) if first else None
+
+
+def _settle(sizes: Iterable[Sizes], until: float) -> None:
+    made: dict[tuple[str, int | None], int] = {}
+    for of in sizes:
+        of.settle(until, made)
+
+
+def _requests(items: _Items) -> list[Check]:
+    """What lies in the items: those that cannot be sent, or be marked."""
+    title, found = _("Requests"), []
+    if items.unmarkable:
+        text = _("%s have no checklist and cannot be judged: launching is refused.")
+        found.append(Check("error", title, text % _numbers(items.unmarkable)))
+    told: dict[Check, list[str]] = {}
+    for of in items.sizes:
+        checks = [Check(level, title, text) for level, text in _sizes(of)]
+        if not checks:
+            text = _("Each fits: the largest has %(size)s of the %(limit)s MB allowed.")
+            sizes = {"size": _megabytes(of.largest), "limit": of.system.max_request_mb}
+            checks = [Check("ok", title, text % sizes)]
+        for check in checks:
+            told.setdefault(check, []).append(of.system.name)
+    return found + [check._replace(concerns=tuple(names)) for check, names in told.items()]
+
+
+def _sizes(of: Sizes) -> Iterator[tuple[str, str]]:
+    remedy = _(
+        "Use a copy of the system with a larger limit, if its endpoint takes that, or with a longest image side, so "
+        "that smaller copies are sent."
+    )
+    if of.too_large:
+        text = _("%(items)s would end as too large: up to %(size)s MB, and %(limit)s are allowed.")
+        values = {"items": _numbers(of.too_large), "size": _megabytes(of.largest), "limit": of.system.max_request_mb}
+        yield "error", f"{text % values} {remedy}"
+    if of.doubtful:
+        text = _("%(items)s may end as too large: there was no time to make their smaller copies. %(limit)s MB are "
+                 "allowed.")  # fmt: skip
+        yield "warning", f"{text % {'items': _numbers(of.doubtful), 'limit': of.system.max_request_mb}} {remedy}"
+    if of.unfetched:
+        text = _(
+            "%s have a question image that is not stored, so there is nothing to send and no address of ours. Fetch it "
+            "before the release is cut, or run the condition without image."
+        )
+        yield "error", text % _numbers(of.unfetched)
+    if of.taken_down:
+        text = _(
+            "%s have a question image that was taken down. Run the condition without image, or cut a release without "
+            "these items."
+        )
+        yield "error", text % _numbers(of.taken_down)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    shown = ", ".join(f"#{number}" for number in sorted(numbers)[:MOST_NAMED])
+    more = len(numbers) - MOST_NAMED
+    return shown if more <= 0 else _("%(shown)s and %(more)d more") % {"shown": shown, "more": more}
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f}"
+
+
+def _cost(plan: _Plan, items: _Items) -> Check:
+    title, most = _("Cost"), Decimal(0)
+    answers = items.asked * plan.samples * len(plan.conditions)
+    verdicts = answers * len(plan.judges) * plan.repeats
+    for system in plan.systems:
+        trial = Run(release=plan.release, system=system, budget=plan.budget or Decimal(1))
+        guess_costs(trial, plan.judges, items.longest)
+        most += answers * trial.answer_guess + verdicts * trial.verdict_guess
+    rows: list[System | Judge] = [*plan.systems, *plan.judges]
+    unpriced = [row.name for row in rows if None in (row.prompt_price, row.completion_price)]
     if not most:
         return Check("ok", title, _("Not known beforehand: neither the system nor a judge has prices."))
     text = _("At most about %(sum).2f USD by the price tables, for %(answers)d answers and %(verdicts)d verdicts.")
-    text %= {"sum": most, "answers": answers, "verdicts": verdicts}
-    if budget is not None and most > budget:
-        return Check("warning", title, text + " " + _("The budget may stop the run before its end."))
+    text %= {"sum": most, "answers": answers * len(plan.systems), "verdicts": verdicts * len(plan.systems)}
+    if unpriced:
+        text += " " + _("These have no prices, and what they cost is not in it: %s.") % ", ".join(unpriced)
+    if plan.budget is None:
+        return Check("ok", title, text)
+    text += " " + _("The budget is %.2f USD.") % plan.budget
+    if most > plan.budget:
+        return Check("warning", title, text + " " + _("It may stop the work before its end."))
     return Check("ok", title, text)

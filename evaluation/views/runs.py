@@ -58,8 +58,10 @@ def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
     checks: list[Check] = []
     if request.method == "POST" and form.is_valid():
         warnings = form.warnings
-        checks = check_launch(form.cleaned_data) if "check" in request.POST else []
-        if not checks and (not warnings or "anyway" in request.POST):
+        if "check" in request.POST:
+            if carry_out(form, lambda: actions.draft_run(benchmark, form.cleaned_data, actor=person(request))):
+                checks = check_launch(form.cleaned_data)
+        elif not warnings or "anyway" in request.POST:
             run = carry_out(form, lambda: actions.launch_run(benchmark, form.cleaned_data, actor=person(request)))
             if run is not None:
                 return redirect("evaluation:run-page", slug=slug, number=run.number)

@@ -163,6 +163,11 @@ def _pool(base_url: str) -> tuple[urllib3.HTTPConnectionPool, str]:
     return _pools[key]
 
 
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """A request's bytes, as they are sent and as its size is measured."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 # --- the call -----------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +187,7 @@ def call(
     on at the endpoint, before it is waited for. generation: such an id from before; nothing is sent, only waited for.
     """
     handle = handle or Handle()
-    payload = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    payload = encoded(body)
     if len(payload) > max_bytes and not generation:
         size = f"{len(payload) / 1e6:.1f} MB, more than the {max_bytes / 1e6:.1f} MB allowed"
         raise CallError(ErrorKind.TOO_LARGE, f"The request has {size}; it was not sent.")

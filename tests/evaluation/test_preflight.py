@@ -26,7 +26,7 @@ def checked(setting: Setting, **data: Any) -> dict[str, Check]:
 def test_all_is_well(setting: Setting) -> None:
     found = checked(setting)
     assert found[f"Key of {setting.endpoint}"].level == "ok"
-    assert found[setting.judge.name] == ("ok", setting.judge.name, "Its verdict on the first item can be read.")
+    assert found[setting.judge.name] == Check("ok", setting.judge.name, "Its verdict on the first item can be read.")
     # the server without recordings lists one model only
     assert found[str(setting.endpoint)].level == "warning" and "demo-system" in found[str(setting.endpoint)].text
     assert "Not known beforehand" in found["Cost"].text
