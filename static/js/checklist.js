@@ -399,7 +399,9 @@
   function arrive() {
     const all = nodes();
     if (all.length && !all.some((node) => node.getAttribute("tabindex") === "0")) all[0].setAttribute("tabindex", "0");
-    const again = focusedKey && all.find((node) => node.dataset.key === focusedKey);
+    // unless somebody has gone on to a field in the meantime
+    const lost = document.activeElement === document.body;
+    const again = focusedKey && lost && all.find((node) => node.dataset.key === focusedKey);
     if (again) enter(again);
     const breaks = opened && $("[data-drawing] .wb-breaks", bench);
     if (breaks) breaks.open = true;

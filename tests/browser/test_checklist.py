@@ -356,6 +356,27 @@ def test_edges_are_made_in_the_drawing_by_mouse_and_by_keys(team: Team, visit: A
     assert visitor.unexpected_errors() == []
 
 
+def test_a_new_drawing_leaves_the_focus_with_whoever_types_by_then(team: Team, visit: Any) -> None:
+    item = team.item()
+    visitor = visit(team.ann)
+    page = visitor.open(address(item))
+    edit(page, "checklist")
+    page.locator("[data-drawing] svg [data-key=c9]").focus()
+    needs(page, 4).evaluate(
+        """(field) => {
+          const type = () => field.dispatchEvent(new Event("input", { bubbles: true }));
+          const write = () => { field.focus(); field.value = "3, 10"; type(); };
+          document.addEventListener("htmx:afterSwap", write, { once: true });
+          document.addEventListener("htmx:afterSettle", () => { document.body.dataset.settled = ""; }, { once: true });
+          type();
+        }"""
+    )
+    expect(page.locator("body[data-settled]")).to_have_count(1)
+    expect(needs(page, 4)).to_be_focused()
+    expect(page.locator("[data-drawing-says]")).to_have_text(re.compile("That would be a circle: c4 -> c10 -> "))
+    assert visitor.unexpected_errors() == []
+
+
 def test_removed_step_asks_how_its_dependents_go_on(team: Team, visit: Any) -> None:
     item = team.item()
     visitor = visit(team.ann)
