@@ -211,7 +211,7 @@ def test_grade_check_is_taken_up_at_the_case_it_was_at(background: Setting) -> N
 def test_cancelled_run_ends_the_wait_and_the_generation_within_moments(
     demo_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "LEASE", timedelta(seconds=0.8))
+    monkeypatch.setattr(claims, "LEASE", timedelta(seconds=10))
     monkeypatch.setattr(claims, "RENEW_SECONDS", 0.1)
     monkeypatch.setattr(claims, "_renewer", None)
     monkeypatch.setattr(client, "FIRST_POLL", 0.05)
