@@ -4,6 +4,7 @@ Raises NotAllowed (403), Conflict (409) and Invalid (422) with nothing written.
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -14,13 +15,15 @@ from annotation.benchmarks import Item
 from annotation.document import Document, read_document
 from audit import probes
 from audit.probes import GradeCheck, JudgeAsked, Probe, SystemAsked
-from lhdr_site.shared.errors import Invalid
+from lhdr_site.shared.errors import Conflict, Invalid
 
 from . import tasks
 from .actions import require_endpoint
 from .gradeability import new_cases
 from .models import Condition, ImageMode, Judge, System
 from .requests import question_images
+
+_Row = TypeVar("_Row", System, Judge)
 
 
 @transaction.atomic
@@ -36,7 +39,7 @@ def launch_probes(
     """Ask systems of the benchmark, with images (True) and without; workers start after the commit."""
     document = read_document(item.document)
     asked = []
-    for system in systems:
+    for system in _held(systems):
         if system.benchmark_id != item.benchmark_id:
             raise Invalid.at("systems", _("%s belongs to another benchmark.") % system)
         endpoint = require_endpoint(item.benchmark, system, "systems")
@@ -46,6 +49,17 @@ def launch_probes(
     made = probes.add_probes(item, asked, conditions, times, _judge(item, judge) if judge else None, actor=actor)
     tasks.wake_errands_later(min(len(made), tasks.MOST_LANES))
     return made
+
+
+def _held(rows: Sequence[_Row]) -> list[_Row]:
+    """Systems or judges as they are now, in this order; nobody changes or deletes them until the commit."""
+    if not rows:
+        return []
+    found = type(rows[0])._default_manager.select_for_update(of=("self",)).select_related("endpoint")
+    now = {row.pk: row for row in found.filter(pk__in=[row.pk for row in rows]).order_by("pk")}
+    if gone := [row.name for row in rows if row.pk not in now]:
+        raise Conflict(_("“%s” was deleted meanwhile; choose another.") % gone[0])
+    return [now[row.pk] for row in rows]
 
 
 def require_images(
@@ -65,6 +79,7 @@ def require_images(
 
 
 def _judge(item: Item, judge: Judge) -> JudgeAsked:
+    (judge,) = _held([judge])
     if judge.benchmark_id != item.benchmark_id:
         raise Invalid.at("judge", _("%s belongs to another benchmark.") % judge)
     return JudgeAsked(judge.pk, judge.name, require_endpoint(item.benchmark, judge, "judge").pk)
@@ -75,9 +90,10 @@ def ask_again(probe: Probe, *, judge: Judge | None = None, actor: User) -> Probe
     """The system where it brought no answer; where there is one, a judge about it."""
     endpoint_id = None
     if not probe.text:
-        system = System.objects.select_related("endpoint").filter(pk=probe.system or 0).first()
+        system = System.objects.filter(pk=probe.system or 0).first()
         if system is None:
             raise Invalid(_("This answer was asked for elsewhere; it cannot be asked for again from here."))
+        (system,) = _held([system])
         endpoint_id = require_endpoint(probe.item.benchmark, system, "systems").pk
     asked = _judge(probe.item, judge) if judge and probe.text else None
     again = probes.ask_probe_again(probe, asked, endpoint_id=endpoint_id, actor=actor)

@@ -9,6 +9,7 @@ from evaluation import errands
 from evaluation.configuration_actions import change_configuration, delete_configuration
 from evaluation.ledger import ledger_page
 from evaluation.models import ConfigurationEvent, Judge, System
+from evaluation.probe_actions import launch_probes
 from evaluation.study_actions import create_study
 from evaluation.try_actions import try_system
 from lhdr_site.shared.errors import Conflict, Invalid, NotAllowed
@@ -131,3 +132,19 @@ def test_trail_tells_of_changes_and_deletions(setting: Setting) -> None:
     said = [(source.words(event), source.about(event)[0]) for event in source.rows(setting.benchmark.pk)]
     assert "deleted the judge" in said[0][0] and said[0][1] == setting.judge.name
     assert said[1][0].endswith("model") and said[1][1] == setting.system.name
+
+
+def test_probe_of_what_was_changed_or_deleted_meanwhile_takes_it_as_it_is(setting: Setting) -> None:
+    item, admin, auditor = item_with_picture(setting), setting.team.admin, setting.team.aud
+    system, judge = (
+        System.objects.get(pk=setting.system.pk),
+        Judge.objects.get(pk=setting.judge.pk),
+    )  # as a page read them
+    change_configuration(setting.system, {"model": "another"}, actor=admin)
+    change_configuration(setting.judge, {"name": "Renamed"}, actor=admin)
+    [probe] = launch_probes(item, systems=[system], conditions=[False], judge=judge, actor=auditor)
+    assert (probe.model, probe.judge_name) == ("another", "Renamed")
+    gone = setting.new_system(name="Gone")
+    delete_configuration(System.objects.get(pk=gone.pk), actor=admin)
+    with pytest.raises(Conflict, match="deleted meanwhile"):
+        launch_probes(item, systems=[gone], conditions=[False], actor=auditor)
