@@ -74,7 +74,9 @@ class ErrataView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         benchmark = get_benchmark_for(request.user, slug)
         since, status = request.query_params.get("since", ""), request.query_params.get("status", "")
-        rows = errata_since(get_release(benchmark, since)) if since else errata_of(benchmark)
+        rows = (
+            errata_since(get_release(benchmark, since), request.user) if since else errata_of(benchmark, request.user)
+        )
         if status and status not in Errata.Status.values:
             raise Invalid.at("status", f"Use one of {', '.join(Errata.Status.values)}.")
         rows = rows.filter(status=status) if status else rows
@@ -89,7 +91,7 @@ class ItemErrataView(APIView):
     @extend_schema(operation_id="item_errata", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, slug: str, number: int) -> Response:
         item = get_item_for(request.user, slug, number, with_document=False)
-        rows = errata_of(item.benchmark).filter(item=item)
+        rows = errata_of(item.benchmark, request.user).filter(item=item)
         return Response({"errata": [_erratum(row) for row in rows]})
 
     @extend_schema(operation_id="flag_item", request=FlagInput, responses={201: OpenApiTypes.OBJECT})
@@ -104,11 +106,11 @@ class ErratumView(APIView):
 
     @extend_schema(operation_id="erratum", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        row = get_erratum(get_benchmark_for(request.user, slug), pk)
+        row = get_erratum(get_benchmark_for(request.user, slug), pk, request.user)
         return Response({**_erratum(row), "evidence": row.evidence, "revision": row.revision.number})
 
     @extend_schema(operation_id="decide_erratum", request=DecisionInput, responses=OpenApiTypes.OBJECT)
     def post(self, request: Request, slug: str, pk: int) -> Response:
-        row = get_erratum(get_benchmark_for(request.user, slug), pk)
+        row = get_erratum(get_benchmark_for(request.user, slug), pk, request.user)
         data = read_body(DecisionInput, request)
         return Response(_erratum(errata_actions.decide_erratum(row, **data, actor=person(request))))

@@ -42,12 +42,12 @@ def errata_list(request: Request, slug: str) -> HttpResponse:
     """`?status=` narrows it; `?since=RELEASE` gives what was decided against items after that release was cut."""
     benchmark = get_benchmark_for(request.user, slug)
     status, since = request.GET.get("status", ""), request.GET.get("since", "")
-    rows = errata_since(get_release(benchmark, since)) if since else errata_of(benchmark)
+    rows = errata_since(get_release(benchmark, since), request.user) if since else errata_of(benchmark, request.user)
     if status in Errata.Status.values:
         rows = rows.filter(status=status)
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     mark_blind([row.item for row in page], request.user)
-    counts = errata_counts(benchmark)
+    counts = errata_counts(benchmark, request.user)
     address = reverse("audit:errata-list", args=[slug])
     tabs = [{"name": "", "label": _("All"), "url": address, "count": sum(counts.values())}]
     tabs += [
@@ -109,7 +109,7 @@ def flag(request: Request, slug: str, number: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def erratum(request: Request, slug: str, pk: int) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
-    row = get_erratum(benchmark, pk)
+    row = get_erratum(benchmark, pk, request.user)
     posted = request.POST if request.method == "POST" else None
     form = DecisionForm(posted, initial={"seen": row.status, "status": "" if row.status == "open" else row.status})
     status = 200
@@ -120,7 +120,7 @@ def erratum(request: Request, slug: str, pk: int) -> HttpResponse:
             try:
                 errata_actions.decide_erratum(row, **form.cleaned_data, actor=request.user)
             except (Conflict, Invalid) as error:
-                row = get_erratum(benchmark, pk)
+                row = get_erratum(benchmark, pk, request.user)
                 form = DecisionForm({**posted.dict(), "seen": row.status})
                 _say(form, error)
                 status = error.status
@@ -144,7 +144,7 @@ def erratum(request: Request, slug: str, pk: int) -> HttpResponse:
 def on_item(request: Request, slug: str, number: int) -> HttpResponse:
     """What stands against an item, as the item's page shows it; as a page of its own without script."""
     item = get_item_for(request.user, slug, number, with_document=False)
-    rows = list(errata_on(item))
+    rows = list(errata_on(item, request.user))
     present = [row for row in rows if row.revision_number == item.revision_number]  # type: ignore[attr-defined]
     context: dict[str, Any] = {
         "nav": "items",

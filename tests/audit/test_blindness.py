@@ -14,7 +14,7 @@ from annotation.models import Item
 from annotation.states import State
 from annotation.suggestion_actions import suggest_edit
 from audit import second_actions as second
-from audit.models import BlindAudit
+from audit.models import BlindAudit, Errata
 from lhdr_site.shared.errors import NotAllowed
 from tests.factories import Team
 
@@ -106,3 +106,24 @@ def test_nobody_moves_what_they_audit_blind(team: Team, audit: BlindAudit) -> No
         finish(item, team.admin)
     answer_phase(item, team.aud)
     assert fresh(finish(item, team.aud)).state == State.FACTUAL_AUDIT
+
+
+def test_errata_are_hidden_but_for_ones_own(team: Team, audit: BlindAudit) -> None:
+    revision = audit.item.revisions.latest("number")
+    theirs, own = (
+        Errata.objects.create(item=audit.item, revision=revision, kind="answer", grounds=text, author=person)
+        for text, person in (("FIRST-FAULT", team.core), ("OWN-FAULT", team.admin))
+    )
+    client = team.client("admin")
+    lists = [
+        page("audit:errata-list"), page("audit:item-errata", 1), page("api-errata"), page("api-item-errata", 1),
+    ]  # fmt: skip
+    pages = [reverse(name, args=["bench", theirs.pk]) for name in ("audit:erratum", "api-erratum")]
+    for read in lists:
+        assert "OWN-FAULT" in read(client) and "FIRST-FAULT" not in read(client)
+    assert [client.get(address).status_code for address in pages] == [403, 403]
+    assert client.get(reverse("audit:erratum", args=["bench", own.pk])).status_code == 200
+    audit_blind(audit, team.admin)
+    for read in lists:
+        assert "FIRST-FAULT" in read(client)
+    assert [client.get(address).status_code for address in pages] == [200, 200]

@@ -163,7 +163,7 @@ def test_errata_since_a_release_are_what_was_decided_against_items_after_it(team
     flag(team, locked)
     decide(team, flag(team, locked), "valid")
     revised = decide(team, flag(team, locked), "revised")
-    assert list(errata_since(release)) == [revised]
+    assert list(errata_since(release, team.core)) == [revised]
 
 
 # --- pages --------------------------------------------------------------------------------------------------------
