@@ -177,8 +177,8 @@ def sensitivity(
     import numpy as np
 
     n = len(graphs)
-    everywhere = list(range(n))
-    base = _dacs(stated, graphs, everywhere)
+    packed = compile_graphs(graphs).pack_array(stated)  # once, as every variant meets the same answers
+    base = _dacs(packed, graphs)
     total = base.mean(axis=1)
     variants: list[Prerequisites] = []
     of: list[int] = []
@@ -190,7 +190,7 @@ def sensitivity(
     gains = [np.zeros((len(stated), 1))]  # where there is no edge, nothing is gained
     if of:
         blocks = range(0, len(of), _BLOCK)
-        parts = [_dacs(stated, variants[at : at + _BLOCK], of[at : at + _BLOCK]) for at in blocks]
+        parts = [_dacs(packed[:, of[at : at + _BLOCK]], variants[at : at + _BLOCK]) for at in blocks]
         gains = [(np.hstack(parts) - base[:, of]) / n]
     generator = np.random.Generator(np.random.PCG64(seed))
     deleted = {}
@@ -198,11 +198,11 @@ def sensitivity(
         means = []
         for _draw in range(draws):
             thinned = [[[k for k in set(d) if generator.random() >= share] for d in graph] for graph in graphs]
-            means.append(_dacs(stated, thinned, everywhere).mean(axis=1))
+            means.append(_dacs(packed, thinned).mean(axis=1))
         deleted[share] = np.array(means)
     closed = [[[k for k in range(len(need)) if need[at] >> k & 1 and k != at] for at in range(len(need))]
               for need in map(closures, graphs)]  # fmt: skip
-    with_all = _dacs(stated, closed, everywhere).mean(axis=1)
+    with_all = _dacs(packed, closed).mean(axis=1)
     lengths = np.array([len(graph) for graph in graphs])
     cs = ((stated == 1).sum(axis=2) / lengths).mean(axis=1)
     return [
@@ -221,10 +221,10 @@ def sensitivity(
 _BLOCK: Final = 1_000  # graphs scored at once
 
 
-def _dacs(stated: NDArray[np.int8], graphs: Sequence[Prerequisites], of: Sequence[int]) -> NDArray[np.float64]:
-    """(R, graphs) DACS of every run on the items at `of`, each with the graph given in its place."""
+def _dacs(packed: NDArray[np.uint64], graphs: Sequence[Prerequisites]) -> NDArray[np.float64]:
+    """(R, graphs) DACS of every run on items of which each has the graph given in its place. packed: (R, graphs, W)."""
     import numpy as np
 
     graph = compile_graphs(graphs)
-    cells = stated[:, of]
-    return score_matrix(graph, np.zeros(cells.shape[:2], dtype=bool), graph.pack_array(cells)).dacs
+    said = packed[..., : len(graph.full)]
+    return score_matrix(graph, np.zeros(said.shape[:2], dtype=bool), said).dacs

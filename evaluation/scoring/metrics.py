@@ -65,11 +65,19 @@ def closures(prerequisites: Sequence[Sequence[int]]) -> list[int]:
     steps = len(prerequisites)
     if steps == 0:
         raise ValueError("the checklist is empty")
+    in_order = True
     for step, direct in enumerate(prerequisites):
         for index in direct:
             if not 0 <= index < steps:
                 raise ValueError(f"step {step} has the prerequisite {index}, but steps are numbered 0 to {steps - 1}")
+            in_order = in_order and index < step
     need = [0] * steps  # 0: not visited yet
+    if in_order:  # as most checklists are: one pass will do
+        for step, direct in enumerate(prerequisites):
+            need[step] = 1 << step
+            for k in direct:
+                need[step] |= need[k]
+        return need
     for root in range(steps):
         path = [] if need[root] else [root]  # a depth-first walk without recursion: chains may be long
         walks = [iter(prerequisites[root])] if path else []
@@ -235,13 +243,13 @@ def compile_graphs(prerequisites_per_item: Sequence[Sequence[Sequence[int]]]) ->
     steps = np.array([len(item) for item in need])
     words = -(-int(steps.max()) // _WORD)
     full = _words([[(1 << len(item)) - 1] for item in need], words)
-    flat = _words([[ancestors] for item in need for ancestors in item], words)
+    flat = _words([[ancestors for item in need for ancestors in item]], words)
     # (W, rows, 1): one contiguous array per word, with a last axis that broadcasts over the systems
     return ReleaseGraph(
         steps,
         np.concatenate(([0], np.cumsum(steps)[:-1])),
         np.ascontiguousarray(full.transpose(2, 0, 1)),
-        np.ascontiguousarray(flat.transpose(2, 0, 1)),
+        np.ascontiguousarray(flat.transpose(2, 1, 0)),
     )
 
 
@@ -285,6 +293,8 @@ def _words(rows: Sequence[Sequence[int]], words: int) -> NDArray[np.uint64]:
     """Python integers (r, c) as little-endian 64-bit words (r, c, words)."""
     import numpy as np
 
-    data = b"".join(bits.to_bytes(words * 8, "little") for row in rows for bits in row)
     columns = len(rows[0]) if rows else 0
+    if words == 1:
+        return np.array(rows, dtype=np.uint64).reshape(len(rows), columns, 1)
+    data = b"".join(bits.to_bytes(words * 8, "little") for row in rows for bits in row)
     return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(len(rows), columns, words)
