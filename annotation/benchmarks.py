@@ -10,6 +10,7 @@ from lhdr_site.shared.results import Allowed, Answer, Denied
 
 from .gates import judged_blind
 from .models import Benchmark, Item, Membership, StoredImage
+from .notice_actions import tell_of_end
 from .states import Role
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "role_of",
     "stored_images",
     "taken_down",
+    "tell_of_end",
 ]
 
 

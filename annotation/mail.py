@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from .models import Notice, Preferences
-from .notices import worded
+from .notices import name_in_short, worded
 
 #: Kind of a notice -> the preference that switches its mail off.
 SWITCHES = {
@@ -22,6 +22,7 @@ SWITCHES = {
     Notice.Kind.DECISION: "mail_suggestions",
     Notice.Kind.ASSIGNED: "mail_assignments",
     Notice.Kind.MOVED: "mail_returns",
+    Notice.Kind.RUN: "mail_runs",
 }
 
 
@@ -34,11 +35,11 @@ def compose(user: Any, notices: Sequence[Notice]) -> EmailMultiAlternatives:
     """One message about all of them, oldest first. There is at least one."""
     rows = worded(sorted(notices, key=lambda notice: notice.pk))
     if len(rows) == 1:
-        subject = f"[{rows[0].item.benchmark.slug}] {rows[0].sentence}"  # type: ignore[attr-defined]
+        subject = f"[{rows[0].benchmark.slug}] {rows[0].sentence}"  # type: ignore[attr-defined]
     else:
-        numbers = ", ".join(dict.fromkeys(f"#{row.item.number}" for row in rows))
+        names = ", ".join(dict.fromkeys(name_in_short(row) for row in rows))
         subject = ngettext("%(n)d thing for you: %(items)s", "%(n)d things for you: %(items)s", len(rows))
-        subject = subject % {"n": len(rows), "items": numbers}
+        subject = subject % {"n": len(rows), "items": names}
     base = settings.SITE_URL
     context = {
         "rows": rows,

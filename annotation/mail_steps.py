@@ -46,7 +46,7 @@ def send_mail(user_pk: int) -> bool:
     user = User.objects.get(pk=user_pk)
     preferences = Preferences.objects.filter(user=user).first() or Preferences(user=user)
     mine = set(Membership.objects.filter(user=user).values_list("benchmark", flat=True))
-    wanted = [n for n in claimed if n.item.benchmark.pk in mine and mail.is_wanted(n, user, preferences)]
+    wanted = [n for n in claimed if n.benchmark_id in mine and mail.is_wanted(n, user, preferences)]
     unwanted = {n.pk for n in claimed} - {n.pk for n in wanted}
     Notice.objects.filter(pk__in=unwanted).update(mail=Notice.Mail.UNWANTED)
     if not wanted:

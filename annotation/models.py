@@ -505,6 +505,7 @@ class Notice(models.Model):
         DECISION = "decision", _("your suggestion was decided")
         ASSIGNED = "assigned", _("assigned to you")
         MOVED = "moved", _("your item was moved")
+        RUN = "run", _("a run or a study ended")
 
     class Mail(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -513,12 +514,16 @@ class Notice(models.Model):
         FAILED = "failed", _("given up")
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")
-    item = models.ForeignKey(Item, models.CASCADE, related_name="notices")
+    benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="notices")
+    item = models.ForeignKey(Item, models.CASCADE, null=True, related_name="notices")
+    title = models.TextField(blank=True)  # of what is no item: all that there is to say, and its address on the site
+    address = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=10, choices=Kind)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     comment = models.ForeignKey(Comment, models.CASCADE, null=True, related_name="notices")
     suggestion = models.ForeignKey(Suggestion, models.CASCADE, null=True, related_name="notices")
-    about = models.CharField(max_length=40, blank=True)  # of a move: the event; of a decision: the status
+    # Of a move: the event; of a decision: the status; of what is no item: its short name.
+    about = models.CharField(max_length=40, blank=True)
     text = models.TextField(blank=True)  # the reason that was given, or what is asked for
     created = models.DateTimeField(auto_now_add=True)
     done = models.DateTimeField(null=True)
@@ -531,6 +536,13 @@ class Notice(models.Model):
         indexes = [
             models.Index(fields=["user", "-id"], condition=models.Q(done=None), name="notice_open"),
             models.Index(fields=["due"], condition=models.Q(mail="waiting"), name="notice_to_send"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(item__isnull=False, title="", address="")
+                | models.Q(models.Q(item=None), ~models.Q(title=""), ~models.Q(address="")),
+                name="notice_of_an_item_or_a_title",
+            )
         ]
 
 
@@ -558,6 +570,7 @@ class Preferences(models.Model):
     mail_suggestions = models.BooleanField(_("an edit is suggested for my item, or mine is decided"), default=True)
     mail_assignments = models.BooleanField(_("an item is assigned to me"), default=True)
     mail_returns = models.BooleanField(_("my item is returned, approved, locked or rejected"), default=True)
+    mail_runs = models.BooleanField(_("a run or a study of mine is done or has stopped"), default=True)
     quiet_checks = models.BooleanField(_("show checks only when I ask, while I draft"), default=False)
     columns = models.JSONField(default=list, blank=True)  # of item lists; empty is ours
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from lhdr_site.shared.validation import validate
 
-from .models import Comment, Item, Mention, Notice, Preferences, Suggestion
+from .models import Benchmark, Comment, Item, Mention, Notice, Preferences, Suggestion
 from .notices import INBOX
 
 GATHER = dt.timedelta(seconds=60)  # what comes for one person within it goes into one mail
@@ -33,30 +33,29 @@ def notify(
     about: str = "",
     text: str = "",
 ) -> list[Notice]:
-    """Tell people of something, in the caller's transaction: the rows say who is told, the worker sends the mail.
-
-    Nobody is told of their own act, and only active members of the item's benchmark are told.
-    """
+    """Tell people of something about an item, in the caller's transaction. Nobody is told of their own act."""
     wanted = {user.pk for user in users} - {actor.pk if actor else None}
-    if not wanted:
+    of = {"item": item, "comment": comment, "suggestion": suggestion}
+    return _tell(item.benchmark, wanted, kind, actor=actor, about=about, text=text, **of)
+
+
+def tell_of_end(benchmark: Benchmark, users: Iterable[int], name: str, title: str, address: str) -> list[Notice]:
+    """Tell people (by their ids) that something of a benchmark ended by itself, in the caller's transaction.
+
+    name: in short, as "run 7"; title: all that there is to say, in one line; address: where on the site it leads.
+    """
+    return _tell(benchmark, set(users), Notice.Kind.RUN, about=name, title=title, address=address)
+
+
+def _tell(benchmark: Benchmark, users: set[int], kind: str, **fields: Any) -> list[Notice]:
+    """The rows say who is told, the worker sends the mail. Only active members of the benchmark are told."""
+    if not users:
         return []
-    members = item.benchmark.memberships.filter(user__in=wanted, user__is_active=True).values_list("user", flat=True)
+    members = benchmark.memberships.filter(user__in=users, user__is_active=True).values_list("user", flat=True)
     now = timezone.now()
-    shown = kind in INBOX
+    done = None if kind in INBOX else now
     return Notice.objects.bulk_create(
-        Notice(
-            user_id=pk,
-            item=item,
-            kind=kind,
-            actor=actor,
-            comment=comment,
-            suggestion=suggestion,
-            about=about,
-            text=text,
-            done=None if shown else now,
-            due=now + GATHER,
-        )
-        for pk in members
+        Notice(user_id=pk, benchmark=benchmark, kind=kind, done=done, due=now + GATHER, **fields) for pk in members
     )
 
 

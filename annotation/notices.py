@@ -12,7 +12,7 @@ from .models import Benchmark, Notice
 
 Kind = Notice.Kind
 #: Kinds that stand on the home page until they are done; the others are shown there in lists of their own.
-INBOX = (Kind.MENTION, Kind.ANSWER, Kind.COMMENT, Kind.SUGGESTION, Kind.DECISION)
+INBOX = (Kind.MENTION, Kind.ANSWER, Kind.COMMENT, Kind.SUGGESTION, Kind.DECISION, Kind.RUN)
 #: {who}, {item} and {place}; by kind, or by kind and `about`.
 SENTENCES: dict[tuple[str, str] | str, str | Promise] = {
     Kind.MENTION: _("{who} mentioned you on {place}"),
@@ -39,7 +39,9 @@ def name_of(user: Any) -> str:
 
 
 def sentence(notice: Notice) -> str:
-    """Who did what, in one line of plain text."""
+    """Who did what, or what there is to say, in one line of plain text."""
+    if notice.item is None:
+        return " ".join(notice.title.split())
     item = f"#{notice.item.number}"
     anchor = notice.comment.anchor if notice.comment else notice.suggestion.path if notice.suggestion else ""
     place = str(_("{anchor} of {item}")).format(anchor=anchor, item=item) if anchor else item
@@ -56,9 +58,16 @@ def said(notice: Notice) -> str:
     return notice.text
 
 
+def name_in_short(notice: Notice) -> str:
+    """What it is about: #12, run 7."""
+    return f"#{notice.item.number}" if notice.item else notice.about
+
+
 def path_of(notice: Notice) -> str:
     """The address on the site that it leads to."""
-    page = reverse("annotation:item-page", args=[notice.item.benchmark.slug, notice.item.number])
+    if notice.item is None:
+        return notice.address
+    page = reverse("annotation:item-page", args=[notice.benchmark.slug, notice.item.number])
     if notice.comment_id:
         return f"{page}?panel=comments&show=all#comment-{notice.comment_id}"
     if notice.suggestion_id:
@@ -76,16 +85,17 @@ def worded(notices: Iterable[Notice]) -> list[Notice]:
 
 def _for(user: Any) -> QuerySet[Notice]:
     """What is addressed to a person in the benchmarks that they are still a member of."""
-    return Notice.objects.filter(user=user, kind__in=INBOX, item__benchmark__memberships__user=F("user"))
+    return Notice.objects.filter(user=user, kind__in=INBOX, benchmark__memberships__user=F("user"))
 
 
 def with_rows(notices: QuerySet[Notice]) -> QuerySet[Notice]:
     """With all that wording needs, and no document."""
-    columns = ["kind", "about", "text", "created", "done", "user", "mail", "item__number", "item__benchmark__slug"]
+    columns = ["kind", "about", "text", "created", "done", "user", "mail", "title", "address"]
+    columns += ["item__number", "benchmark__slug"]
     people = ["actor__username", "actor__first_name", "actor__last_name"]
     of = ["comment__body", "comment__anchor", "comment__blocking", "comment__parent", "comment__deleted"]
     of += ["suggestion__path", "suggestion__note", "suggestion__after"]
-    return notices.select_related("actor", "item__benchmark", "comment", "suggestion").only(*columns, *people, *of)
+    return notices.select_related("actor", "benchmark", "item", "comment", "suggestion").only(*columns, *people, *of)
 
 
 def open_count(user: Any) -> int:
@@ -95,5 +105,5 @@ def open_count(user: Any) -> int:
 
 def addressed_to(user: Any, benchmarks: Sequence[Benchmark] | None = None) -> QuerySet[Notice]:
     """Open ones first, each part newest first."""
-    narrowed = Q() if benchmarks is None else Q(item__benchmark__in=benchmarks)
+    narrowed = Q() if benchmarks is None else Q(benchmark__in=benchmarks)
     return with_rows(_for(user).filter(narrowed)).order_by(F("done").desc(nulls_first=True), "-pk")

@@ -1,4 +1,4 @@
-"""Over HTTP what people do before and beside saving: drafts of their own, ideas for items, striking steps."""
+"""Over HTTP what is a person's own, before and beside saving: drafts, notices, ideas for items, striking steps."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -25,14 +25,15 @@ from lhdr_site.shared.api import (
 )
 from lhdr_site.shared.errors import Invalid
 
-from . import actions, drafts, planning, seed_actions, struck_actions
+from . import actions, drafts, notice_actions, notices, planning, seed_actions, struck_actions
 from .api import SectionOut, StrikeIn, StruckOut, section_json
 from .benchmarks import get_benchmark_for, get_item_for
 from .document import SECTIONS
-from .models import Benchmark, Draft, Item, Seed
+from .models import Benchmark, Draft, Item, Notice, Seed
 
 SECTION = [OpenApiParameter("section", str, OpenApiParameter.PATH, enum=list(SECTIONS))]
 VIEWS = ("open", "mine", "all")
+NOTICES = ("open", "all")
 ACTS = ("claim", "give_back", "drop", "start")
 
 
@@ -97,6 +98,56 @@ class DraftDetail(APIView):
     @extend_schema(operation_id="drop_draft", parameters=SECTION, responses={204: None, **NOT_FOUND})
     def delete(self, request: Request, slug: str, number: int, section: str) -> Response:
         drafts.drop_draft(self._item(request, slug, number, section), section, actor=person(request))
+        return Response(status=204)
+
+
+# --- notices ------------------------------------------------------------------------------------------------------
+
+
+class NoticeOut(serializers.Serializer[Any]):
+    id = serializers.IntegerField(source="pk")
+    kind = serializers.CharField(help_text=", ".join(notices.INBOX))
+    benchmark = serializers.CharField(source="benchmark.slug")
+    item = serializers.IntegerField(source="item.number", allow_null=True, default=None)
+    sentence = serializers.SerializerMethodField(help_text="Who did what, or what ended and how.")
+    said = serializers.SerializerMethodField(help_text="The comment, the note or the reason.")
+    path = serializers.SerializerMethodField(help_text="The page that it leads to.")
+    created = serializers.DateTimeField()
+    done = serializers.DateTimeField(allow_null=True)
+
+    def get_sentence(self, notice: Notice) -> str:
+        return notices.sentence(notice)
+
+    def get_said(self, notice: Notice) -> str:
+        return notices.said(notice)
+
+    def get_path(self, notice: Notice) -> str:
+        return notices.path_of(notice)
+
+
+class NoticeList(APIView):
+    """What is addressed to you in all your benchmarks, the newest first."""
+
+    @extend_schema(
+        operation_id="list_notices",
+        parameters=[OpenApiParameter("view", str, enum=NOTICES, description="`open` without it."), *PAGING],
+        responses={200: page_out(NoticeOut), 422: REFUSED[422]},
+    )
+    def get(self, request: Request) -> Response:
+        rows = notices.addressed_to(request.user)
+        if choice_of(request, "view", NOTICES, "open") == "open":
+            rows = rows.filter(done=None)
+        return page_reply(request, rows, NoticeOut, newest_first=True)
+
+
+class NoticeDone(APIView):
+    """Setting aside what is addressed to you."""
+
+    @extend_schema(operation_id="finish_notice", request=None, responses={204: None, **NOT_FOUND})
+    def post(self, request: Request, pk: int) -> Response:
+        if not notices.addressed_to(request.user).filter(pk=pk).exists():
+            raise Http404
+        notice_actions.finish_notices(actor=person(request), pk=pk)
         return Response(status=204)
 
 

@@ -145,7 +145,7 @@ def launch_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) ->
     token_budget, note, study, carry_over (True without it: what an earlier release's run of the system was answered to
     the same request is copied, and so are the verdicts that would be the same).
     """
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
     if data.get("study"):
         data = {**data, "study": Study.objects.select_for_update(no_key=True).get(pk=data["study"].pk)}
     run, pks = draft_run(benchmark, data, actor=actor)
@@ -560,7 +560,7 @@ def _put_back(run: Run, which: Q) -> int:
 
 def go_on(run: Run, actor: User, kind: str, **data: Any) -> Run:
     """Let workers start again; a pause stays a pause until somebody resumes it."""
-    run.resumed, run.ended, run.stop_reason = timezone.now(), None, ""
+    run.resumed, run.resumed_by, run.ended, run.stop_reason = timezone.now(), actor, None, ""
     paused = run.state == RunState.PAUSED and kind != "run.resumed"
     state = RunState.PAUSED if paused else RunState.RUNNING if run.started else RunState.QUEUED
     _move(run, state, actor, kind, **data)
@@ -570,7 +570,7 @@ def go_on(run: Run, actor: User, kind: str, **data: Any) -> Run:
 
 def _move(run: Run, state: RunState, actor: User, kind: str, **data: Any) -> Run:
     run.state = state
-    run.save(update_fields=["state", "ended", "resumed", "stop_reason", "budget", "token_budget"])
+    run.save(update_fields=["state", "ended", "resumed", "resumed_by", "stop_reason", "budget", "token_budget"])
     _event(run, actor, kind, **data)
     return run
 

@@ -29,6 +29,7 @@ from lhdr_site.endpoints.limits import take_turn
 
 from .models import Labelling, Response, Run, RunEvent, RunState, Tryout, Verdict, Work
 from .rows import fetch_row, update_row
+from .telling import tell_run_stopped
 
 log = structlog.get_logger(__name__)
 
@@ -384,9 +385,11 @@ def pause_for_model(run_pk: int, who: str, requested: str, returned: str) -> Non
     Run.objects.filter(pk=run_pk).update(state=RunState.PAUSED, stop_reason=reason)
     data = {"reason": reason, "requested": requested, "returned": returned}
     RunEvent.objects.create(run_id=run_pk, kind="run.model_differs", data=data)
+    tell_run_stopped(run_pk, reason)
 
 
 def stop_run(run_pk: int, kind: ErrorKind | None, reason: str) -> None:
     """Stop a run inside the caller's transaction; what is done stays, what is open waits for a resume."""
     if Run.objects.filter(pk=run_pk, state__in=ACTIVE).update(state=RunState.STOPPED, stop_reason=reason):
         RunEvent.objects.create(run_id=run_pk, kind="run.stopped", data={"error_kind": kind, "reason": reason})
+        tell_run_stopped(run_pk, reason)

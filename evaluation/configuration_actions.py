@@ -43,7 +43,7 @@ def has_run(row: System | Judge) -> bool:
 
 def _locked(row: System | Judge, actor: User) -> Any:
     """The row, which nobody launches, plans or tries out meanwhile: they lock its benchmark, or the row."""
-    Benchmark.objects.select_for_update().get(pk=row.benchmark_id)
+    Benchmark.objects.select_for_update(no_key=True).get(pk=row.benchmark_id)
     found = type(row)._default_manager.select_for_update(of=("self",)).select_related("benchmark").filter(pk=row.pk)
     mine = found.first()
     if mine is None:

@@ -196,7 +196,7 @@ def import_responses(
     verdicts the results show first; or a name, of a judge whose verdicts come from files as well.
     """
     release = incoming.release
-    benchmark = Benchmark.objects.select_for_update().get(pk=release.benchmark_id)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=release.benchmark_id)
     may_manage_runs(actor, benchmark).require()
     if not incoming.matched:
         raise Invalid.at("file", _("No row of the file answers an item of the release."), code="nothing_matched")

@@ -23,7 +23,7 @@ MOST_CHARACTERS = 20_000
 @transaction.atomic
 def paste_prompt(benchmark: Benchmark, version: str, text: str, *, actor: User) -> Prompt:
     """A judge prompt of the team's own. It is never edited: another text is another version."""
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
     may_manage_runs(actor, benchmark).require()
     prompt = Prompt(benchmark=benchmark, version=version.strip(), text=text.replace("\r\n", "\n"), created_by=actor)
     if prompt.version in TEMPLATES or prompt.version == "new":

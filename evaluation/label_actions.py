@@ -37,7 +37,7 @@ FEWEST, MOST = 2, 30  # modes of a taxonomy
 def bring_taxonomy(benchmark: Benchmark, version: str, text: str, *, actor: User) -> Taxonomy:
     """A team's own failure modes, as `failure_modes.read_modes` reads them. They are never edited: others are another
     version."""
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
     may_manage_runs(actor, benchmark).require()
     if len(text) > MOST_CHARACTERS:
         raise Invalid.at("text", _("A taxonomy has at most %d characters.") % MOST_CHARACTERS)

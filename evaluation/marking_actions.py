@@ -130,7 +130,7 @@ def person_judge(benchmark: Benchmark, user: User) -> Judge:
 
 
 def _locked(benchmark: Benchmark, actor: User) -> Benchmark:
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
     may_manage_runs(actor, benchmark).require()
     return benchmark
 

@@ -246,6 +246,8 @@ class Run(Extent):
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True)
     resumed = models.DateTimeField(null=True)  # errors from before do not stop it again
+    # Who had it go on last, by resuming, trying again or judging again.
+    resumed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     ended = models.DateTimeField(null=True)
     spent = models.DecimalField(max_digits=12, decimal_places=6, default=0)  # the known costs of all attempts
     tokens = models.PositiveBigIntegerField(default=0)  # the known ones of all attempts

@@ -51,6 +51,7 @@ from .rows import fetch_row, insert_row
 from .scoring.doubts import doubtful_steps
 from .scoring.judge_output import Unparseable, parse_judge_output
 from .study_steps import end_studies
+from .telling import tell_run_done
 
 log = structlog.get_logger(__name__)
 
@@ -395,6 +396,7 @@ def finish(run_pk: int) -> bool:
         run.save(update_fields=["state", "ended"])
         counts = {status: run.responses.filter(status=status).count() for status in (Status.COMPLETED, Status.FAILED)}
         RunEvent.objects.create(run=run, kind="run.finished", data=counts)
+        tell_run_done(run, counts[Status.COMPLETED])
     store_leaderboards(run.release)
     if run.usage_before is not None:
         _note_usage(run_pk, "usage_after")

@@ -51,7 +51,7 @@ def create_study(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) 
     data: name, release, systems, judges (at least one model), and optionally main_judge (the first of judges),
     conditions, samples, repeats, concurrency, budget, token_budget, note.
     """
-    benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    benchmark = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
     may_manage_runs(actor, benchmark).require()
     number = (benchmark.studies.aggregate(last=Max("number"))["last"] or 0) + 1
     study = Study(benchmark=benchmark, number=number, release=data["release"], created_by=actor)
@@ -180,7 +180,7 @@ def fill_holes(study: Study, *, actor: User) -> Filled:
 
     What cannot be done is in `refused`. Raises Invalid where nothing else was left to do, or no budget is.
     """
-    Benchmark.objects.select_for_update().get(pk=study.benchmark_id)
+    Benchmark.objects.select_for_update(no_key=True).get(pk=study.benchmark_id)
     study = _locked(study, actor)
     _require_budget(study)
     systems = list(study.systems.select_related("endpoint"))

@@ -1,9 +1,10 @@
-"""The worker's part in studies: note when all that was set going has ended."""
+"""The worker's part in studies: note when all that was set going has ended, and tell who planned it."""
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
 from .claims import write
 from .models import Run, RunState, Study, StudyEvent
+from .telling import tell_study_ended
 
 OPEN = (RunState.QUEUED, RunState.RUNNING, RunState.PAUSED)
 ENDS = ("study.finished", "study.stopped")
@@ -34,5 +35,7 @@ def end_studies(study_pk: int | None = None) -> None:
                 continue
             states = list(study.runs.values_list("state", flat=True))
             stopped = states.count(RunState.STOPPED)
-            data = {"finished": states.count(RunState.FINISHED), "stopped": stopped}
+            finished = states.count(RunState.FINISHED)
+            data = {"finished": finished, "stopped": stopped}
             StudyEvent.objects.create(study=study, kind=ENDS[bool(stopped)], data=data)
+            tell_study_ended(study, finished + stopped, stopped)

@@ -43,7 +43,10 @@ class BenchmarkCreateForm(forms.Form):
 class PreferencesForm(forms.ModelForm):
     class Meta:
         model = Preferences
-        fields = ["mail_mentions", "mail_comments", "mail_suggestions", "mail_assignments", "mail_returns"]
+        fields = [
+            *["mail_mentions", "mail_comments", "mail_suggestions", "mail_assignments", "mail_returns"],
+            "mail_runs",
+        ]
 
 
 class BenchmarkForm(forms.ModelForm):

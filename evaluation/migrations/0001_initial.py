@@ -195,6 +195,7 @@ class Migration(migrations.Migration):
                 ('benchmark', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='annotation.benchmark')),
                 ('judges', models.ManyToManyField(related_name='runs', to='evaluation.judge')),
                 ('launched_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('resumed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('main_judge', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evaluation.judge')),
                 ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='audit.release')),
                 ('study', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='evaluation.study')),
