@@ -27,10 +27,10 @@ def people_to_mail(limit: int) -> list[int]:
 def _claim(user_pk: int) -> list[Notice]:
     """What a person is to be sent now: what is due, and with it what is gathering. Nobody else sends it meanwhile."""
     now = timezone.now()
-    waiting = Notice.objects.filter(user=user_pk, mail=Notice.Mail.WAITING)
+    waiting = Notice.objects.filter(notices.may_hear(User(pk=user_pk)), user=user_pk, mail=Notice.Mail.WAITING)
     if not waiting.filter(due__lte=now).exists():
         return []
-    locked = waiting.select_for_update().filter(Q(due__lte=now) | Q(attempts=0))
+    locked = waiting.select_for_update(of=("self",)).filter(Q(due__lte=now) | Q(attempts=0))
     found = list(locked.values_list("pk", "attempts"))
     for pk, attempts in found:
         again = now + dt.timedelta(minutes=RETRY_MINUTES[min(attempts, len(RETRY_MINUTES) - 1)])

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from .gates import is_blind_to
 from .models import Benchmark, Notice
 
 Kind = Notice.Kind
@@ -84,8 +85,13 @@ def worded(notices: Iterable[Notice]) -> list[Notice]:
 
 
 def _for(user: Any) -> QuerySet[Notice]:
-    """What is addressed to a person in the benchmarks that they are still a member of."""
-    return Notice.objects.filter(user=user, kind__in=INBOX, benchmark__memberships__user=F("user"))
+    """What is addressed to a person in the benchmarks that they are still a member of, and what they may know now."""
+    return Notice.objects.filter(may_hear(user), user=user, kind__in=INBOX, benchmark__memberships__user=F("user"))
+
+
+def may_hear(user: Any) -> Q:
+    """Of notices: not what others made of an item that the person is to judge without knowing it; it waits."""
+    return Q(item=None) | ~is_blind_to(user, "item")
 
 
 def with_rows(notices: QuerySet[Notice]) -> QuerySet[Notice]:

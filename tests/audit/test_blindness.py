@@ -5,12 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.comment_actions import add_comment
 from annotation.listing import activity
-from annotation.models import Item
+from annotation.mail_steps import send_mail
+from annotation.models import Item, Notice
+from annotation.notices import open_count
 from annotation.states import State
 from annotation.suggestion_actions import suggest_edit
 from audit import second_actions as second
@@ -127,3 +131,21 @@ def test_errata_are_hidden_but_for_ones_own(team: Team, audit: BlindAudit) -> No
     for read in lists:
         assert "FIRST-FAULT" in read(client)
     assert [client.get(address).status_code for address in pages] == [200, 200]
+
+
+def test_what_was_said_to_them_waits_and_so_does_its_mail(team: Team, audit: BlindAudit, mailoutbox: list[Any]) -> None:
+    User.objects.filter(pk=team.admin.pk).update(email="admin@example.org")
+    Notice.objects.all().delete()
+    add_comment(fresh(audit.item), "FIRST-MENTION for @bench-admin", actor=team.aud)
+    client = team.client("admin")
+
+    def told() -> tuple[bool, int, int]:
+        Notice.objects.update(due=timezone.now())
+        send_mail(team.admin.pk)
+        inbox = client.get(reverse("annotation:inbox")).content.decode()
+        return "FIRST-MENTION" in inbox, open_count(team.admin), len(mailoutbox)
+
+    assert told() == (False, 0, 0)
+    assert Notice.objects.get(user=team.admin).mail == Notice.Mail.WAITING
+    audit_blind(audit, team.admin)
+    assert told() == (True, 1, 1)
