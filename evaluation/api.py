@@ -22,6 +22,7 @@ from lhdr_site.shared.errors import Invalid
 
 from . import actions
 from .models import MOST_TIMES, Condition, Judge, Run, RunState, System, Work
+from .preflight import LEVELS, Check, check_launch
 from .queries import (
     get_run_for,
     releases_of,
@@ -122,6 +123,18 @@ class RunDetailOut(RunOut):
     verdicts_url = serializers.CharField()
 
 
+class LaunchCheckOut(serializers.Serializer[Any]):
+    level = serializers.ChoiceField(choices=LEVELS)
+    title = serializers.CharField()
+    text = serializers.CharField(help_text="What was found, and what to do about it.")
+    concerns = serializers.ListField(child=serializers.CharField(), help_text="Names of systems and judges.")
+
+
+class LaunchChecksOut(serializers.Serializer[Any]):
+    level = serializers.ChoiceField(choices=LEVELS, help_text="The worst of all.")
+    checks = LaunchCheckOut(many=True)
+
+
 class RunPageOut(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True)
     results = RunOut(many=True)
@@ -187,6 +200,11 @@ def named_rows(rows: Iterable[Any], names: Sequence[str], path: str, problems: l
     return [known[name] for name in names if name in known]
 
 
+def checked(checks: Sequence[Check]) -> Reply:
+    worst = max((check.level for check in checks), key=LEVELS.index)
+    return Reply({"level": worst, "checks": [check._asdict() for check in checks]})
+
+
 # --- addresses ----------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +228,19 @@ class RunList(APIView):
         data = _launch(benchmark, read_body(LaunchIn, request))
         run = actions.launch_run(benchmark, data, actor=person(request))
         return Reply(_run_detail(run), status=201)
+
+
+class RunCheck(APIView):
+    """Looking before a launch."""
+
+    @extend_schema(
+        operation_id="check_launch", request=LaunchIn, responses={200: LaunchChecksOut, **NOT_FOUND, **REFUSED}
+    )
+    def post(self, request: Request, slug: str) -> Reply:
+        """What stands in the way of a run with this body. Launches nothing; each judge is called once."""
+        benchmark = get_benchmark_for(request.user, slug)
+        data = _launch(benchmark, read_body(LaunchIn, request))
+        return checked(check_launch(benchmark, data, actor=person(request)))
 
 
 def _launch(benchmark: Benchmark, data: dict[str, Any]) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 import urllib3
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.benchmarks import stored_images
+from annotation.benchmarks import Benchmark, stored_images
 from annotation.document import Document, read_document
 from audit.releases import Release, numbered_documents
 from lhdr_site.endpoints.bodies import chat_body
@@ -31,20 +32,23 @@ from lhdr_site.shared.errors import Invalid
 from lhdr_site.shared.health import STALE_SECONDS
 from lhdr_site.shared.models import Heartbeat
 
-from .actions import require_endpoint
+from .actions import draft_run, require_endpoint, require_thawed
 from .guesses import guess_costs
 from .models import Condition, ImageMode, Judge, Run, Study, System
+from .permissions import may_manage_runs
 from .prompts import build_judge_prompt
 from .request_sizes import Sizes
 from .requests import refusing_collection
 from .scoring.judge_output import Unparseable, parse_judge_output
+from .study_queries import Matrix
 
 DEADLINE = 10.0
+LEVELS = ("ok", "warning", "error")
 MOST_NAMED = 20  # items in one message
 
 
 class Check(NamedTuple):
-    level: str  # ok, warning, error
+    level: str  # one of LEVELS
     title: str
     text: str  # what was found, and what to do about it
     concerns: tuple[str, ...] = ()  # names of systems and judges
@@ -71,8 +75,12 @@ class _Items(NamedTuple):
     sizes: list[Sizes]
 
 
-def check_launch(data: Mapping[str, Any]) -> list[Check]:
-    """What stands in the way of a run with this data (that of `launch_run`), the order being that of the work."""
+def check_launch(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) -> list[Check]:
+    """What stands in the way of a run with this data (that of `launch_run`), the order being that of the work.
+
+    Raises what launching would, but for what lies in the items: that is among the checks.
+    """
+    draft_run(benchmark, data, actor=actor)
     return _check(
         _Plan(
             data["release"],
@@ -87,8 +95,11 @@ def check_launch(data: Mapping[str, Any]) -> list[Check]:
     )
 
 
-def check_study(study: Study) -> list[Check]:
-    """The same of the whole plan of a study, each thing said once with the systems and judges that it concerns."""
+def check_study(study: Study, *, actor: User) -> list[Check]:
+    """The same of the whole plan of a study, each thing said once with the systems and judges that it concerns; for who
+    may fill it."""
+    may_manage_runs(actor, study.benchmark).require()
+    require_thawed(study)
     found: list[Check] = []
 
     def usable(row: System | Judge) -> bool:
@@ -104,7 +115,8 @@ def check_study(study: Study) -> list[Check]:
     if not systems or not judges:
         return found
     scope = (study.conditions, frozenset[str](), study.samples, study.repeats, study.budget)
-    return found + _check(_Plan(study.release, systems, judges, *scope))
+    found += _check(_Plan(study.release, systems, judges, *scope))
+    return found + _cost_so_far(study)
 
 
 def _check(plan: _Plan) -> list[Check]:
@@ -319,14 +331,31 @@ def _cost(plan: _Plan, items: _Items) -> Check:
     rows: list[System | Judge] = [*plan.systems, *plan.judges]
     unpriced = [row.name for row in rows if None in (row.prompt_price, row.completion_price)]
     if not most:
-        return Check("ok", title, _("Not known beforehand: neither the system nor a judge has prices."))
+        return Check("ok", title, _("Not known beforehand: neither systems nor judges have prices."))
     text = _("At most about %(sum).2f USD by the price tables, for %(answers)d answers and %(verdicts)d verdicts.")
     text %= {"sum": most, "answers": answers * len(plan.systems), "verdicts": verdicts * len(plan.systems)}
     if unpriced:
         text += " " + _("These have no prices, and what they cost is not in it: %s.") % ", ".join(unpriced)
-    if plan.budget is None:
-        return Check("ok", title, text)
-    text += " " + _("The budget is %.2f USD.") % plan.budget
-    if most > plan.budget:
-        return Check("warning", title, text + " " + _("It may stop the work before its end."))
-    return Check("ok", title, text)
+    return _beside_budget(Check("ok", title, text), most, plan.budget)
+
+
+def _cost_so_far(study: Study) -> list[Check]:
+    """What was spent and what lacks of the plan, by what such calls have cost; nothing where none has cost anything."""
+    matrix = Matrix(study)
+    estimate, spent = matrix.estimate, matrix.spent
+    if estimate.unknown == estimate.calls and not spent:
+        return []
+    text = _("%(spent).2f USD are spent. What lacks costs about %(sum).2f USD, as such calls have cost so far.")
+    text %= {"spent": spent, "sum": estimate.cost}
+    if estimate.unknown:
+        text += " " + _("%d calls of unknown cost are not in it.") % estimate.unknown
+    return [_beside_budget(Check("ok", _("Cost so far"), text), spent + estimate.cost, study.budget)]
+
+
+def _beside_budget(check: Check, cost: Decimal, budget: Decimal | None) -> Check:
+    if budget is None:
+        return check
+    text = check.text + " " + _("The budget is %.2f USD.") % budget
+    if cost <= budget:
+        return check._replace(text=text)
+    return check._replace(level="warning", text=text + " " + _("It may stop the work before its end."))

@@ -15,8 +15,9 @@ from lhdr_site.shared.api import NOT_FOUND, PAGING, REFUSED, error, page_of, pag
 from lhdr_site.shared.errors import Invalid
 
 from . import study_actions
-from .api import named_rows
+from .api import LaunchChecksOut, checked, named_rows
 from .models import MOST_TIMES, Condition, Judge, RunState, Study, System
+from .preflight import check_study
 from .queries import releases_of
 from .study_queries import TO_ASK, UNDER_WAY, Cell, Line, Matrix, get_study_for, lines_of, studies_of
 
@@ -240,6 +241,17 @@ class StudyDetail(APIView):
         given.is_valid(raise_exception=True)
         data = _plan(study.benchmark, dict(given.validated_data))
         return Reply(_detail(study_actions.change_study(study, data, actor=person(request))))
+
+
+class StudyCheck(APIView):
+    """Looking before a study is filled."""
+
+    @extend_schema(
+        operation_id="check_study", request=None, responses={200: LaunchChecksOut, **NOT_FOUND, **STUDY_REFUSED}
+    )
+    def post(self, request: Request, slug: str, number: int) -> Reply:
+        """What stands in the way of its whole plan. Launches nothing; each judge is called once."""
+        return checked(check_study(get_study_for(request.user, slug, number), actor=person(request)))
 
 
 class StudyFill(APIView):

@@ -82,6 +82,7 @@ urlpatterns: list[URLPattern] = [
     path(STUDY, studies.study_page, name="study-page"),
     path(f"{STUDY}progress/", studies.study_progress, name="study-progress"),
     path(f"{STUDY}plan/", studies.study_change, name="study-change"),
+    path(f"{STUDY}check/", studies.study_check, name="study-check"),
     path(f"{STUDY}fill/", studies.study_fill, name="study-fill"),
     path(f"{STUDY}adopt/", studies.study_adopt, name="study-adopt"),
     path(f"{STUDY}pause/", studies.study_pause, name="study-pause"),

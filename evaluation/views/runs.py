@@ -59,8 +59,8 @@ def run_launch(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         warnings = form.warnings
         if "check" in request.POST:
-            if carry_out(form, lambda: actions.draft_run(benchmark, form.cleaned_data, actor=person(request))):
-                checks = check_launch(form.cleaned_data)
+            data = form.cleaned_data
+            checks = carry_out(form, lambda: check_launch(benchmark, data, actor=person(request))) or []
         elif not warnings or "anyway" in request.POST:
             run = carry_out(form, lambda: actions.launch_run(benchmark, form.cleaned_data, actor=person(request)))
             if run is not None:

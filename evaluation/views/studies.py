@@ -1,5 +1,6 @@
 """Studies: the list, the plan, the matrix of what is done, and what can be done to all of it at once."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -14,6 +15,7 @@ from annotation.benchmarks import get_benchmark_for
 from evaluation import study_actions
 from evaluation.models import Study
 from evaluation.permissions import may_manage_runs
+from evaluation.preflight import Check, check_study
 from evaluation.study_forms import AdoptForm, StudyForm
 from evaluation.study_queries import Matrix, adoptable_runs, get_study_for, lines_of, studies_of, study_events
 from lhdr_site.shared.errors import Invalid
@@ -86,7 +88,13 @@ def study_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return _page(request, get_study_for(request.user, slug, number))
 
 
-def _page(request: HttpRequest, study: Study, refusal: str = "", adopt_form: AdoptForm | None = None) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    study: Study,
+    refusal: str = "",
+    adopt_form: AdoptForm | None = None,
+    checks: Sequence[Check] = (),
+) -> HttpResponse:
     """The page of a study; with 422 when what was asked from it was refused."""
     context = _progress(request, study)
     matrix, may = context["matrix"], context["may"]
@@ -98,6 +106,7 @@ def _page(request: HttpRequest, study: Study, refusal: str = "", adopt_form: Ado
         "demo": any(row.system.is_demo for row in matrix.rows),
         "state_word": STUDY_STATES[matrix.state].word,  # in the title: a tab in the background tells when it is done
         "refusal": refusal,
+        "checks": checks,
         "can": {
             "pause": bool(states & {"queued", "running"}),
             "resume": bool(states & {"paused", "stopped"}),
@@ -132,6 +141,13 @@ def _progress(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 # --- what can be done ---------------------------------------------------------------------------------------------
+
+
+@require_POST
+def study_check(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Look before filling; nothing is launched."""
+    study = get_study_for(request.user, slug, number)
+    return _page(request, study, checks=check_study(study, actor=person(request)))
 
 
 @require_POST
