@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from . import api, configurations_api, exchange_api, label_api, probe_api, prompt_api, results_api, study_api
+from . import (
+    api,
+    configurations_api,
+    drift_api,
+    exchange_api,
+    label_api,
+    marking_api,
+    probe_api,
+    prompt_api,
+    results_api,
+    study_api,
+)
 
 _BENCHMARK = "benchmarks/<slug:slug>/"
 _ITEM = f"{_BENCHMARK}items/<int:number>/"
@@ -16,6 +27,11 @@ urlpatterns = [
     path(f"{_SYSTEM}tries/<int:tryout>/", configurations_api.TryoutDetail.as_view(), name="api-tryout"),
     path(f"{_SYSTEM}tries/<int:tryout>/cancel/", configurations_api.TryoutCancel.as_view(), name="api-tryout-cancel"),
     path(f"{_BENCHMARK}judges/", configurations_api.JudgeList.as_view(), name="api-judges"),
+    path(f"{_BENCHMARK}judges/<int:pk>/drift/", drift_api.JudgeDrift.as_view(), name="api-drift"),
+    path(f"{_BENCHMARK}anchors/", drift_api.AnchorList.as_view(), name="api-anchors"),
+    path(f"{_RUN}responses/<int:pk>/anchor/", drift_api.AnchorSet.as_view(), name="api-anchor"),
+    path(f"{_BENCHMARK}marking/", marking_api.MarkingList.as_view(), name="api-marking"),
+    path(f"{_BENCHMARK}marking/<int:number>/", marking_api.MarkingDetail.as_view(), name="api-marking-plan"),
     path(f"{_BENCHMARK}studies/", study_api.StudyList.as_view(), name="api-studies"),
     path(_STUDY, study_api.StudyDetail.as_view(), name="api-study"),
     path(f"{_STUDY}check/", study_api.StudyCheck.as_view(), name="api-study-check"),

@@ -45,6 +45,7 @@ class SystemOut(_WithPrices):
 
 
 class JudgeOut(_WithPrices):
+    id = serializers.IntegerField()
     name = serializers.CharField()
     person = serializers.CharField(allow_null=True, help_text="The user name, where the judge is a person.")
     family = serializers.CharField()
@@ -172,7 +173,7 @@ class JudgeList(APIView):
                 {
                     **{
                         n: getattr(row, n)
-                        for n in ("name", "family", "model", "prompt_version", "extra_body", *_PRICES)
+                        for n in ("id", "name", "family", "model", "prompt_version", "extra_body", *_PRICES)
                     },
                     "person": row.person.get_username() if row.person else None,
                     "endpoint": row.endpoint.name if row.endpoint else None,

@@ -98,7 +98,9 @@ LIMITS = ["-1", "201", LONG_NUMBER, "0000000019999", "000000001" + LONG_NUMBER, 
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=short)
-@pytest.mark.parametrize("name", ["api-items", "api-runs", "api-links", "api-second", "api-ideas"])
+@pytest.mark.parametrize(
+    "name", ["api-items", "api-runs", "api-links", "api-second", "api-ideas", "api-marking", "api-anchors"]
+)
 def test_limit_when_out_of_range_is_refused(team: Team, client: Client, name: str, limit: str) -> None:
     reply = client.get(reverse(name, args=["bench"]), {"limit": limit})
     assert reply.status_code == 422
@@ -191,7 +193,16 @@ def test_api_when_the_body_is_junk_says_what_is_wrong(team: Team, client: Client
     before = Item.objects.values_list("document_hash", "state").get(), item.comments.count()
     base = f"/api/benchmarks/bench/items/{item.number}/"
     of_item = ("moves", "criteria", "ticks", "overrides", "candidates", "links/s1", "struck", "probes", "probes/paste")
-    of_benchmark = ("releases", "ideas", "audit/pilot", "audit/calibration", "audit/second")
+    of_benchmark = (
+        "releases",
+        "ideas",
+        "audit/pilot",
+        "audit/calibration",
+        "audit/second",
+        "marking",
+        "anchors",
+        "runs/check",
+    )
     paths = [f"{base}{each}/" for each in (*of_item, "gradeability")]
     for path in (*paths, *(f"/api/benchmarks/bench/{each}/" for each in of_benchmark)):
         _is_refused(client.post(path, BODIES[kind], content_type="application/json"))

@@ -207,6 +207,8 @@ def make_world() -> World:
         f"{api}judges/": {"pk": judge_row.pk},
         f"{api}systems/": {"pk": system_row.pk, "tryout": tryout.pk},
         "api/benchmarks/<slug:slug>/systems/": {"pk": system_row.pk, "tryout": tryout.pk},
+        "api/benchmarks/<slug:slug>/judges/": {"pk": judge_row.pk},
+        "api/benchmarks/<slug:slug>/marking/": {"number": 1},
         f"{api}marking/": {"number": 1, "position": 1},
         f"{api}runs/": {"number": run.number, "pk": response.pk},
         f"{api}items/<int:number>/probes/": {"pk": probe.pk},
