@@ -6,6 +6,7 @@ PURE: imports no Django and opens no address. An address is kept exactly as it w
 import ipaddress
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -25,6 +26,7 @@ _PRIVATE_NETWORKS: Final = [
 _PRIVATE_HOST: Final = re.compile(r"(^|\.)(localhost|local|localdomain|lan|internal|intranet|corp|home\.arpa)\.?$")
 
 
+@lru_cache(maxsize=2_000)  # a page asks of each of its addresses several times
 def url_problem(url: str) -> str | None:
     """What is wrong with an address, as the end of the sentence "The address …"; None for a sound one."""
     if not url:

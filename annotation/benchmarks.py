@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.http import Http404
 
+from lhdr_site.shared.prepared import Prepared
 from lhdr_site.shared.results import Allowed, Answer, Denied
 
 from .gates import judged_blind
@@ -85,11 +86,16 @@ def get_item_for(user: Any, slug: str, number: int, *, with_document: bool = Tru
     return item
 
 
+def _membership(user: int, benchmark: int) -> Any:
+    return Membership.objects.filter(user_id=user, benchmark_id=benchmark, user__is_active=True).values("role")
+
+
+_MEMBERSHIP = Prepared(_membership, "user", "benchmark")  # every page and every write asks for it
+
+
 def role_of(user: Any, benchmark: Benchmark) -> Role | None:
-    role = Membership.objects.filter(user=user, benchmark=benchmark, user__is_active=True).values_list(
-        "role", flat=True
-    )
-    return Role(role[0]) if role else None
+    found = _MEMBERSHIP.get(user=user.pk, benchmark=benchmark.pk)
+    return Role(found["role"]) if found else None
 
 
 def may_act_as(user: Any, benchmark: Benchmark, needed: Role) -> Answer:
