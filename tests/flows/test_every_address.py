@@ -222,6 +222,7 @@ def make_world() -> World:
         "api/benchmarks/<slug:slug>/audit/pilot/": {"pk": batch.pk},
         "api/benchmarks/<slug:slug>/audit/second/": {"pk": blind.pk},
         "api/benchmarks/<slug:slug>/ideas/": {"pk": seed.pk},
+        "api/notices/": {"pk": comment.notices.get().pk},
         "api/benchmarks/<slug:slug>/runs/": {"number": run.number, "pk": response.pk},
         "shared-images/": {"token": "no-token"},
         "help/": {"page": "index"},
