@@ -219,6 +219,7 @@ class Client:
 
     def __init__(self, port: int, session: str = ""):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self.used = time.monotonic()
         token = "b" * 32
         self.headers = {"Cookie": f"sessionid={session}; csrftoken={token}", "X-CSRFToken": token}
 
@@ -241,6 +242,9 @@ class Client:
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> bytes:
         """The body of the answer. Raises RuntimeError when it is not the one that was hoped for."""
         more = {name.replace("_", "-"): value for name, value in headers.items()}
+        if time.monotonic() - self.used > 20:
+            self.connection.close()  # the server gives up one that was silent for half a minute
+        self.used = time.monotonic()
         self.connection.request(method, path, body, {**self.headers, **more})
         answer = self.connection.getresponse()
         text = answer.read()
