@@ -1,6 +1,7 @@
 """Benchmarks and roles: the face of this app for the others."""
 
 from collections.abc import Collection
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
@@ -74,16 +75,27 @@ def get_benchmark_for(user: Any, slug: str) -> Benchmark:
     return benchmark
 
 
+def _item(user: int, slug: str, number: int) -> QuerySet[Item]:
+    items = Item.objects.select_related("benchmark", "author", "auditor", "seed")
+    items = items.annotate(**judged_blind(SimpleNamespace(pk=user)))
+    return items.filter(benchmark__slug=slug, benchmark__memberships__user_id=user, number=number)
+
+
+_ITEM = Prepared(_item, "user", "slug", "number", texts=["slug"])
+_ITEM_WITHOUT_DOCUMENT = Prepared(
+    lambda *values: _item(*values).defer("document", "findings"), "user", "slug", "number", texts=["slug"]
+)
+
+
 def get_item_for(user: Any, slug: str, number: int, *, with_document: bool = True) -> Item:
     """The item with its benchmark, for a member. Raises Http404 for everybody else."""
-    items = Item.objects.select_related("benchmark", "author", "auditor", "seed")
-    items = items.annotate(**judged_blind(user))
-    if not with_document:
-        items = items.defer("document", "findings")
-    item = items.filter(benchmark__slug=slug, benchmark__memberships__user=user, number=number).first()
-    if item is None:
+    if number >= 2**31:  # more than the column can hold, and than a database may be asked for
         raise Http404
-    return item
+    prepared = _ITEM if with_document else _ITEM_WITHOUT_DOCUMENT
+    found: list[Item] = prepared.objects(user=user.pk, slug=slug, number=number)
+    if not found:
+        raise Http404
+    return found[0]
 
 
 def _membership(user: int, benchmark: int) -> Any:

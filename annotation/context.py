@@ -5,15 +5,23 @@ from typing import Any
 from django.db.models import F
 from django.http import HttpRequest
 
+from lhdr_site.shared.prepared import Prepared
+
 from .benchmarks import Role, my_benchmarks
 from .notices import open_count
+
+_MINE = Prepared(
+    lambda user: (
+        my_benchmarks(user).only("slug", "name", "is_demo", "preset").annotate(my_role=F("memberships__role"))
+    ),  # of the membership that makes it theirs
+    "user",
+)
 
 
 def workbench(request: HttpRequest) -> dict[str, Any]:
     if not getattr(request, "user", None) or not request.user.is_authenticated or getattr(request, "htmx", False):
         return {}
-    found = my_benchmarks(request.user).only("slug", "name", "is_demo", "preset")
-    benchmarks = list(found.annotate(my_role=F("memberships__role")))  # of the membership that makes it theirs
+    benchmarks = _MINE.objects(user=request.user.pk)
     match = getattr(request, "resolver_match", None)
     slug = match.kwargs.get("slug") if match else None
     current = next((b for b in benchmarks if b.slug == slug), None)

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.contrib.auth.models import User
+from django.db.models import Count, F, Q, QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+from lhdr_site.shared.prepared import Prepared
 
 from .gates import is_blind_to
 from .models import Benchmark, Notice
@@ -104,9 +107,15 @@ def with_rows(notices: QuerySet[Notice]) -> QuerySet[Notice]:
     return notices.select_related("actor", "benchmark", "item", "comment", "suggestion").only(*columns, *people, *of)
 
 
+_OPEN = Prepared(
+    lambda user: _for(User(pk=user)).filter(done=None).order_by().values("user_id").annotate(n=Count("pk")), "user"
+)
+
+
 def open_count(user: Any) -> int:
     """How many things wait for a person: one query of an index of the open ones."""
-    return _for(user).filter(done=None).count()
+    found = _OPEN.get(user=user.pk)
+    return found["n"] if found else 0
 
 
 def addressed_to(user: Any, benchmarks: Sequence[Benchmark] | None = None) -> QuerySet[Notice]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lhdr_site.shared.markdown import Target
+from lhdr_site.shared.prepared import Prepared
 
 from . import graph
 from .anchors import find_place
@@ -67,6 +68,16 @@ def breaks_of(document: Document, numbers: Mapping[str, int]) -> list[Break]:
         )
         for key, b in graph.breakages(document).items()
     ]
+
+
+# Asked by every page of an item.
+_NEWEST = Prepared(
+    lambda item: (
+        Revision.objects.filter(item_id=item).select_related("author").defer("document").order_by("-number")[:1]
+    ),
+    "item",
+)
+_STRUCK = Prepared(lambda item: StruckStep.objects.filter(item_id=item, restored=None).select_related("by"), "item")
 
 
 def labels_of(benchmark: Benchmark) -> dict[str, dict[str, str]]:
@@ -418,7 +429,7 @@ class ItemPage:
 
     @cached_property
     def newest(self) -> Revision | None:
-        return self.item.revisions.select_related("author").defer("document").order_by("-number").first()
+        return next(iter(_NEWEST.objects(item=self.item.pk)), None)
 
     @property
     def newest_by(self) -> str:
@@ -430,7 +441,7 @@ class ItemPage:
     @cached_property
     def struck(self) -> list[StruckStep]:
         """Candidates that were struck and not taken back, oldest first."""
-        return list(self.item.struck_steps.filter(restored=None).select_related("by"))
+        return _STRUCK.objects(item=self.item.pk)
 
     @cached_property
     def breaks(self) -> list[Break]:

@@ -35,3 +35,21 @@ def test_prepared_query_sees_what_changed_since_it_was_compiled(team: Any) -> No
     Membership.objects.create(benchmark=team.benchmark, user=team.stranger, role=1)
     after = MEMBER.get(**ask)
     assert before and after and (before["is_member"], after["is_member"]) == (False, True)
+
+
+def test_prepared_objects_are_those_of_the_queryset_with_what_is_joined(
+    team: Any, django_assert_num_queries: Any
+) -> None:
+    def build(person: int, slug: str) -> Any:
+        members = Membership.objects.select_related("benchmark").defer("benchmark__canary")
+        return members.filter(user=person, benchmark__slug=slug).annotate(name=F("user__username"))
+
+    prepared = Prepared(build, "person", "slug", texts=["slug"])
+    for person in (team.ann, team.aud):
+        with django_assert_num_queries(1):
+            [row] = prepared.objects(person=person.pk, slug=team.benchmark.slug)
+            assert (row.benchmark, row.user_id, row.name) == (team.benchmark, person.pk, person.username)
+        assert row == build(person.pk, team.benchmark.slug).get() and not row._state.adding
+        with django_assert_num_queries(1):
+            assert row.benchmark.canary == team.benchmark.canary
+    assert prepared.objects(person=team.ann.pk, slug="other") == []

@@ -406,6 +406,12 @@ def key_badge(key: Any, href: str = "", title: str = "", state: str = "") -> Saf
 
 
 @register.simple_tag
+def key_badges(keys: Iterable[Any], anchors: Mapping[Any, str], state: str = "") -> SafeString:
+    """Badges one after the other, each a link where it has an anchor. A tag, because a page has a hundred of them."""
+    return SafeString("".join(key_badge(key, anchors.get(key, ""), state=state) for key in keys))
+
+
+@register.simple_tag
 def modality_badge(modality: str | None, effect: str | None = "") -> SafeString:
     """Evidence of a step or property: teal badge for non-text evidence, grey word for text, dash for none."""
     if not modality:
