@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from evaluation import study_actions
-from evaluation.marking_actions import plan_marking
-from evaluation.models import Response, Run, Study, Verdict
+from evaluation.failure_modes import OWN_VERSION
+from evaluation.label_actions import label_failures
+from evaluation.marking_actions import plan_marking, reveal_verdicts
+from evaluation.models import Labelling, Response, Run, Study, Verdict
 from lhdr_site.endpoints.demo_server import DemoServer
 from tests.evaluation.setting import Setting, make_setting, work_through
 
@@ -218,6 +220,34 @@ def test_auditor_marks_blind_with_the_keyboard_and_then_sees_the_others(visit: A
     expect(page.get_by_text("blind, before the others were shown")).to_be_visible()
     verdict = Verdict.objects.get(judge__person=full.team.aud)
     assert (verdict.blind, verdict.answer_correct, verdict.vector) == (True, True, VECTOR)
+    assert visitor.unexpected_errors() == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_auditor_labels_failures_by_keyboard_alone_and_then_sees_the_others(
+    visit: Any, full: Setting, width: int, dark: bool
+) -> None:
+    run = Run.objects.get(number=1)
+    admin, judge = full.team.admin, full.judge
+    label_failures(run, judge, judge, OWN_VERSION, actor=admin)
+    work_through(run)
+    reveal_verdicts(run, actor=full.team.aud)
+    response = run.responses.order_by("release_item__position")[0]
+    visitor = visit(full.team.aud, width=width, dark=dark)
+    page = visitor.open(f"/b/bench/runs/1/responses/{response.pk}/")
+    expect(page.get_by_text("The labels of 1 other are hidden until you give yours.")).to_be_visible()
+    page.locator("#label-3").focus()
+    page.keyboard.type("2")
+    page.keyboard.press("Tab")
+    page.keyboard.type("another bridge")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("your revision 1")).to_be_visible()
+    expect(page.locator("#label-3")).to_have_value("wrong_entity")
+    expect(page.locator("#note-3")).to_have_value("another bridge")
+    expect(page.get_by_text(judge.name).first).to_be_visible()
+    mine = Labelling.objects.get(labeller__person=full.team.aud)
+    assert [(row["step"], row["mode"], row["note"]) for row in mine.labels] == [(3, "wrong_entity", "another bridge")]
+    assert visitor.axe() == []
     assert visitor.unexpected_errors() == []
 
 
