@@ -220,6 +220,7 @@ CELERY_BEAT_SCHEDULE = {
     "send-mails": {"task": "annotation.send_mails", "schedule": 10.0, "options": {"expires": 10}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA / "beat-schedule")
+WEB_PROCESSES = env.int("LHDR_WEB_PROCESSES", 2)
 WORKER_THREADS = env.int("LHDR_WORKER_THREADS", 16)
 LEASE_SECONDS = env.int("LHDR_LEASE_SECONDS", 60)
 DEMO_PORT = env.int("LHDR_DEMO_PORT", 8899)

@@ -37,6 +37,7 @@ def test_settings_without_anything_are_local(tmp_path: Path) -> None:
         ({"DATABASE_URL": "oracel://x/y"}, ["DATABASE_URL", "postgres://"]),
         ({"LHDR_SMTP_SECURITY": "ssl"}, ["LHDR_SMTP_SECURITY", "starttls"]),
         ({"LHDR_WORKER_THREADS": "many"}, ["LHDR_WORKER_THREADS"]),
+        ({"LHDR_WEB_PROCESSES": "two"}, ["LHDR_WEB_PROCESSES"]),
         ({"LHDR_DATA": "/dev/null"}, ["LHDR_DATA", "folder"]),
         ({"LHDR_DATA": "/dev/null/below"}, ["LHDR_DATA", "folder"]),
     ],
