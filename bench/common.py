@@ -211,7 +211,11 @@ def serving(application: str, env: Mapping[str, str] = os.environ) -> Iterator[t
         yield int(env["PORT"]), server.pid
     finally:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:  # granian does not hear it while it starts its second process
+            server.kill()
+            server.wait()
 
 
 class Client:
