@@ -785,12 +785,15 @@ def dialog(content: str, dialog_id: str, title: str, wide: bool = False) -> Safe
 
 
 @register.simple_block_tag
-def menu(content: str, label: str, icon: str = "", hide_label: bool = False, css: str = "btn btn-sm") -> SafeString:
-    """A drop-down that works without script: links and buttons with class `wb-menu-i` inside."""
+def menu(
+    content: str, label: str, icon: str = "", hide_label: bool = False, css: str = "btn btn-sm", right: bool = False
+) -> SafeString:
+    """A drop-down that works without script: links and buttons of class `wb-menu-i` inside. right: to the left."""
     mark = _use(f"i-{icon}", "wb-i") if icon else ""
     shown = format_html('<span class="wb-sr">{}</span>', label) if hide_label else format_html("<span>{}</span>", label)
     return format_html(
-        '<details class="wb-menu"><summary class="{}">{}{}{}</summary><div class="wb-menu-b">{}</div></details>',
+        '<details class="wb-menu{}"><summary class="{}">{}{}{}</summary><div class="wb-menu-b">{}</div></details>',
+        " wb-menu-r" if right else "",
         css,
         mark,
         shown,
