@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.benchmarks import Benchmark, Item, Membership, Role
@@ -164,10 +164,12 @@ def _parts(user: Any, benchmark: Benchmark, role: Role, name: str, state: str = 
         items = items.filter(moved__lt=late)
         states = (*OPEN_STATES, State.RETURNED)
     elif name == "mine":
+        # the benchmark as an expression: SQLite is to begin with the person's items, not with all of the benchmark
+        assigned = Item.objects.filter(auditor=user).alias(of=F("benchmark_id") + 0).filter(of=benchmark.pk)
         rows: list[Any] = [
             ReviewClaim.objects.filter(auditor=user, expires__gt=timezone.now()).values_list("item", flat=True),
             Review.objects.filter(auditor=user, ended=None).values_list("item", flat=True),
-            Item.objects.filter(auditor=user, benchmark=benchmark).values_list("pk", flat=True),
+            assigned.values_list("pk", flat=True),
         ]  # fmt: skip
         items = items.filter(pk__in={pk for found in rows for pk in found[:COUNTED]})
     else:
