@@ -251,3 +251,11 @@ def test_unparseable_list_takes_few_queries(unread: Run, setting: Setting, djang
     client = setting.team.client("ann")
     with django_assert_max_num_queries(10):
         client.get(run_url("run-unparseable", unread))
+
+
+def test_unparseable_list_has_pages(unread: Run, setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.views.unparseable.OUTPUTS_A_PAGE", 1)
+    client, address = setting.team.client("ann"), run_url("run-unparseable", unread)
+    first, second = (client.get(address, query).content.decode() for query in ({}, {"page": 2}))
+    assert 'href="?page=2" rel="next"' in first and 'rel="prev"' not in first
+    assert 'href="?page=1" rel="prev"' in second
