@@ -12,10 +12,12 @@ from lhdr_site.shared.results import Allowed, Answer, Denied
 
 from .gates import judged_blind
 from .models import Benchmark, Item, Membership, StoredImage
-from .notice_actions import tell_of_end
+from .notice_actions import tell_of_end, withdraw_end
+from .notices import ENDS
 from .states import Role
 
 __all__ = [
+    "ENDS",
     "Benchmark",
     "Item",
     "Membership",
@@ -31,6 +33,7 @@ __all__ = [
     "stored_images",
     "taken_down",
     "tell_of_end",
+    "withdraw_end",
 ]
 
 

@@ -516,13 +516,13 @@ class Notice(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="notices")
     item = models.ForeignKey(Item, models.CASCADE, null=True, related_name="notices")
-    title = models.TextField(blank=True)  # of what is no item: all that there is to say, and its address on the site
+    facts = models.JSONField(null=True)  # of what is no item: what `notices.ENDS` words, and its address on the site
     address = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=10, choices=Kind)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     comment = models.ForeignKey(Comment, models.CASCADE, null=True, related_name="notices")
     suggestion = models.ForeignKey(Suggestion, models.CASCADE, null=True, related_name="notices")
-    # Of a move: the event; of a decision: the status; of what is no item: its short name.
+    # Of a move: the event; of a decision: the status; of what is no item: its kind in `notices.ENDS`.
     about = models.CharField(max_length=40, blank=True)
     text = models.TextField(blank=True)  # the reason that was given, or what is asked for
     created = models.DateTimeField(auto_now_add=True)
@@ -539,9 +539,9 @@ class Notice(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(item__isnull=False, title="", address="")
-                | models.Q(models.Q(item=None), ~models.Q(title=""), ~models.Q(address="")),
-                name="notice_of_an_item_or_a_title",
+                condition=models.Q(item__isnull=False, facts__isnull=True, address="")
+                | models.Q(models.Q(item=None, facts__isnull=False), ~models.Q(address="")),
+                name="notice_of_an_item_or_of_facts",
             )
         ]
 

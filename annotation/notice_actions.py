@@ -39,12 +39,21 @@ def notify(
     return _tell(item.benchmark, wanted, kind, actor=actor, about=about, text=text, **of)
 
 
-def tell_of_end(benchmark: Benchmark, users: Iterable[int], name: str, title: str, address: str) -> list[Notice]:
-    """Tell people (by their ids) that something of a benchmark ended by itself, in the caller's transaction.
+def tell_of_end(
+    benchmark: Benchmark, users: Iterable[int], about: str, facts: Mapping[str, Any], address: str
+) -> list[Notice]:
+    """Tell people (by their ids) that something of a benchmark ended, in the caller's transaction.
 
-    name: in short, as "run 7"; title: all that there is to say, in one line; address: where on the site it leads.
+    about: a key of `notices.ENDS`, which words the facts; address: where on the site it leads.
     """
-    return _tell(benchmark, set(users), Notice.Kind.RUN, about=name, title=title, address=address)
+    return _tell(benchmark, set(users), Notice.Kind.RUN, about=about, facts=dict(facts), address=address)
+
+
+def withdraw_end(benchmark: Benchmark, address: str) -> None:
+    """What was told of an end is no longer so: set it aside for everybody, and mail nobody who was not mailed yet."""
+    told = Notice.objects.filter(benchmark=benchmark, kind=Notice.Kind.RUN, address=address)
+    told.filter(mail=Notice.Mail.WAITING).update(mail=Notice.Mail.UNWANTED)
+    told.filter(done=None).update(done=timezone.now())
 
 
 def _tell(benchmark: Benchmark, users: set[int], kind: str, **fields: Any) -> list[Notice]:

@@ -1,6 +1,6 @@
 """What people are told, in words and with the address it leads to; and what is addressed to one person. Reads only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -36,6 +36,9 @@ SENTENCES: dict[tuple[str, str] | str, str | Promise] = {
     (Kind.MOVED, "locked"): _("{who} locked {item}"),
     (Kind.MOVED, "rejected"): _("{who} rejected {item}"),
 }
+#: Of what is no item, by `about`: its facts -> its short name, and all that there is to say. An app above enters its
+#: own when it is ready. Worded when it is shown, so that everybody reads it in their own language.
+ENDS: dict[str, Callable[[Mapping[str, Any]], tuple[str, str]]] = {}
 
 
 def name_of(user: Any) -> str:
@@ -45,12 +48,16 @@ def name_of(user: Any) -> str:
 def sentence(notice: Notice) -> str:
     """Who did what, or what there is to say, in one line of plain text."""
     if notice.item is None:
-        return " ".join(notice.title.split())
+        return " ".join(_end(notice)[1].split())
     item = f"#{notice.item.number}"
     anchor = notice.comment.anchor if notice.comment else notice.suggestion.path if notice.suggestion else ""
     place = str(_("{anchor} of {item}")).format(anchor=anchor, item=item) if anchor else item
     text = SENTENCES.get((notice.kind, notice.about)) or SENTENCES.get(notice.kind) or "{who}: {item}"
     return " ".join(str(text).format(who=name_of(notice.actor), item=item, place=place).split())
+
+
+def _end(notice: Notice) -> tuple[str, str]:
+    return ENDS[notice.about](notice.facts or {})
 
 
 def said(notice: Notice) -> str:
@@ -64,7 +71,7 @@ def said(notice: Notice) -> str:
 
 def name_in_short(notice: Notice) -> str:
     """What it is about: #12, run 7."""
-    return f"#{notice.item.number}" if notice.item else notice.about
+    return f"#{notice.item.number}" if notice.item else _end(notice)[0]
 
 
 def path_of(notice: Notice) -> str:
@@ -99,7 +106,7 @@ def may_hear(user: Any) -> Q:
 
 def with_rows(notices: QuerySet[Notice]) -> QuerySet[Notice]:
     """With all that wording needs, and no document."""
-    columns = ["kind", "about", "text", "created", "done", "user", "mail", "title", "address"]
+    columns = ["kind", "about", "text", "created", "done", "user", "mail", "facts", "address"]
     columns += ["item__number", "benchmark__slug"]
     people = ["actor__username", "actor__first_name", "actor__last_name"]
     of = ["comment__body", "comment__anchor", "comment__blocking", "comment__parent", "comment__deleted"]

@@ -47,6 +47,7 @@ from .permissions import may_manage_runs
 from .prompts import DEFAULT_VERSION
 from .queries import endpoints_of
 from .steps import add_missing_verdicts
+from .telling import take_back, tell_run_cancelled
 
 Status = Work.Status
 FIRST_DRIFT_REPEAT = 1000  # above the repeats of every run
@@ -169,6 +170,7 @@ def launch_run(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) ->
         facts |= {"carried": len(carried), "verdicts": carry_verdicts(run)}
         add_missing_verdicts(run)
     _event(run, actor, "run.launched", **facts)
+    take_back(run.study)
     tasks.wake_later(run.pk, min(run.concurrency, len(pks) * run.samples))
     return run
 
@@ -315,7 +317,9 @@ def cancel_run(run: Run, *, actor: User) -> Run:
         for name, rows in (("responses", run.responses), ("verdicts", run.verdicts), ("labels", run.labellings))
     }
     run.ended = now
-    return _move(run, RunState.CANCELLED, actor, "run.cancelled", **counts)
+    _move(run, RunState.CANCELLED, actor, "run.cancelled", **counts)
+    tell_run_cancelled(run, actor)
+    return run
 
 
 @transaction.atomic
@@ -572,6 +576,7 @@ def _move(run: Run, state: RunState, actor: User, kind: str, **data: Any) -> Run
     run.state = state
     run.save(update_fields=["state", "ended", "resumed", "resumed_by", "stop_reason", "budget", "token_budget"])
     _event(run, actor, kind, **data)
+    take_back(run, run.study)
     return run
 
 

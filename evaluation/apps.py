@@ -5,4 +5,4 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        from . import events  # noqa: F401  enters runs in the trail of a benchmark
+        from . import events, telling  # noqa: F401  enter runs in the trail of a benchmark, and the words of their ends

@@ -1,6 +1,6 @@
 """The worker's part in studies: note when all that was set going has ended, and tell who planned it."""
 
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Case, Exists, F, OuterRef, QuerySet, Subquery, When
 
 from .claims import write
 from .models import Run, RunState, Study, StudyEvent
@@ -11,21 +11,23 @@ ENDS = ("study.finished", "study.stopped")
 
 
 def _untold() -> QuerySet[Study]:
-    """Studies of which something ended, nothing goes on or pauses, and nobody has noted it since it was set going."""
+    """Studies that have runs, none of which goes on or pauses, and nobody has noted it since one was set going or
+    cancelled."""
     runs = Run.objects.filter(study=OuterRef("pk"))
     studies = Study.objects.filter(
-        Exists(runs.filter(state__in=(RunState.FINISHED, RunState.STOPPED))),
+        Exists(runs),
         ~Exists(runs.filter(state__in=OPEN)),
         frozen=None,
     )
-    since = runs.order_by(F("resumed").desc(nulls_last=True)).values("resumed")[:1]
+    moved = Case(When(state=RunState.CANCELLED, then=F("ended")), default=F("resumed"))
+    since = runs.order_by(moved.desc(nulls_last=True)).values(moved=moved)[:1]
     told = StudyEvent.objects.filter(study=OuterRef("pk"), kind__in=ENDS, created__gte=OuterRef("since"))
     return studies.annotate(since=Subquery(since)).filter(~Exists(told))
 
 
 def end_studies(study_pk: int | None = None) -> None:
-    """Note of each study (or of this one) that it is done, or stopped where one of its runs stopped by itself; once
-    each time that it was set going."""
+    """Note of each study (or of this one) that it ended, or stopped where one of its runs stopped by itself; once each
+    time that one of its runs was set going or cancelled."""
     studies = _untold() if study_pk is None else _untold().filter(pk=study_pk)
     for pk in list(studies.values_list("pk", flat=True)):
         with write():
@@ -38,4 +40,4 @@ def end_studies(study_pk: int | None = None) -> None:
             finished = states.count(RunState.FINISHED)
             data = {"finished": finished, "stopped": stopped}
             StudyEvent.objects.create(study=study, kind=ENDS[bool(stopped)], data=data)
-            tell_study_ended(study, finished + stopped, stopped)
+            tell_study_ended(study, finished, stopped)

@@ -500,7 +500,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('mention', 'mentions you'), ('answer', 'an answer to you'), ('comment', 'a comment on your item'), ('suggestion', 'an edit suggested for your item'), ('decision', 'your suggestion was decided'), ('assigned', 'assigned to you'), ('moved', 'your item was moved'), ('run', 'a run or a study ended')], max_length=10)),
                 ('about', models.CharField(blank=True, max_length=40)),
-                ('title', models.TextField(blank=True)),
+                ('facts', models.JSONField(null=True)),
                 ('address', models.CharField(blank=True, max_length=200)),
                 ('text', models.TextField(blank=True)),
                 ('created', models.DateTimeField(auto_now_add=True)),
@@ -518,7 +518,7 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-pk'],
                 'indexes': [models.Index(condition=models.Q(('done', None)), fields=['user', '-id'], name='notice_open'), models.Index(condition=models.Q(('mail', 'waiting')), fields=['due'], name='notice_to_send')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('address', ''), ('item__isnull', False), ('title', '')), models.Q(models.Q(('item', None)), models.Q(('title', ''), _negated=True), models.Q(('address', ''), _negated=True)), _connector='OR'), name='notice_of_an_item_or_a_title')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('address', ''), ('facts__isnull', True), ('item__isnull', False)), models.Q(models.Q(('facts__isnull', False), ('item', None)), models.Q(('address', ''), _negated=True)), _connector='OR'), name='notice_of_an_item_or_of_facts')],
             },
         ),
         migrations.CreateModel(

@@ -15,12 +15,14 @@ from django.utils import timezone
 from annotation import benchmark_actions, comment_actions, notice_actions, notices, tasks
 from annotation.models import Comment, Notice
 from annotation.states import Role
-from evaluation import actions, steps, study_actions
+from evaluation import actions, steps, study_actions, telling
 from evaluation.models import Run, RunState, Study
 from evaluation.study_steps import end_studies
 from lhdr_site.endpoints import demo_server as server
 from tests.evaluation.setting import Setting, make_setting, work_through
 from tests.factories import make_user
+
+STOP = {"n": 1, "system": "s", "release": "r1", "reason": "no\n\nkey"}
 
 
 def told(user: Any) -> list[str]:
@@ -195,13 +197,112 @@ def test_run_of_a_study_that_stops_tells_who_launched_it_and_the_study_who_plann
     assert told(setting.team.admin) == ["Study “Main” stopped: 1 of 2 runs stopped by themselves"]
 
 
-def test_study_whose_last_runs_a_person_cancelled_tells_nobody(setting: Setting) -> None:
+def test_study_whose_planner_cancelled_the_rest_tells_nobody(setting: Setting) -> None:
     study = make_study(setting, 2)
     work_through(study.runs.order_by("pk")[0])
     study_actions.cancel_study(study, actor=setting.team.admin)
     steps.sweep()
     assert study.events.filter(kind="study.finished").exists()
     assert told(setting.team.admin) == []
+
+
+@pytest.mark.parametrize(("done_before", "words"), [(0, "0 runs are done"), (1, "1 run is done")])
+def test_study_of_which_another_person_cancelled_the_rest_tells_who_planned_it(
+    setting: Setting, done_before: int, words: str
+) -> None:
+    other = second_admin(setting)
+    study = make_study(setting, 2)
+    for run in study.runs.order_by("pk")[:done_before]:
+        work_through(run)
+    study_actions.cancel_study(study, actor=other)
+    steps.sweep()
+    steps.sweep()
+    name = other.get_full_name() or other.username
+    ended = f"Study “Main” ended, as {name} cancelled the rest: {words}, 0 with failures"
+    assert told(setting.team.admin) == [ended]
+    assert told(other) == []
+
+
+def test_study_that_stopped_and_was_cancelled_by_another_person_tells_both(setting: Setting) -> None:
+    other = second_admin(setting)
+    study = make_study(setting, 1)
+    Run.objects.update(budget=Decimal(1), spent=Decimal(1))
+    work_through(study.runs.get())
+    steps.sweep()
+    study_actions.cancel_study(study, actor=other)
+    steps.sweep()
+    assert [text.split(" ")[2] for text in told(setting.team.admin) if text.startswith("Study")] == [
+        "stopped:",
+        "ended,",
+    ]
+    assert notices.open_count(setting.team.admin) == 1  # the stop is no longer so
+
+
+def test_run_that_another_person_cancels_tells_who_launched_it(setting: Setting) -> None:
+    other = second_admin(setting)
+    run = setting.launch()
+    actions.cancel_run(run, actor=other)
+    name = other.get_full_name() or other.username
+    assert told(setting.team.admin) == [f"{name} cancelled run 1 ({setting.system.name} on r1): 0 of 3 answered"]
+    assert told(other) == []
+
+
+# --- what goes on again
+
+
+def test_run_that_goes_on_takes_its_stop_back_and_mails_nobody_of_it(setting: Setting) -> None:
+    run = setting.launch(budget=Decimal("0.01"))
+    Run.objects.filter(pk=run.pk).update(spent=run.budget)
+    run = work_through(run)
+    assert notices.open_count(setting.team.admin) == 1
+    run = actions.resume_run(run, actor=setting.team.admin, budget=Decimal(5))
+    assert notices.open_count(setting.team.admin) == 0
+    work_through(run)
+    assert notices.open_count(setting.team.admin) == 1
+    [mail] = send_all()
+    assert "is done" in mail.subject
+
+
+def test_run_that_is_judged_again_takes_its_end_back_and_those_of_other_runs_stay(setting: Setting) -> None:
+    first, second = work_through(setting.launch()), work_through(setting.launch())
+    actions.rejudge(first, setting.new_judge(), actor=setting.team.admin)
+    [left] = Notice.objects.filter(done=None)
+    assert left.facts is not None and left.facts["n"] == second.number
+
+
+def test_run_paused_for_another_model_takes_that_back_when_it_is_accepted(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = server.completion_of
+    monkeypatch.setattr(server, "completion_of", lambda *args: plain(*args) | {"model": "cheaper-system"})
+    run = work_through(setting.launch())
+    actions.accept_model(run, "cheaper-system", actor=setting.team.admin)
+    assert notices.open_count(setting.team.admin) == 0
+
+
+def test_study_that_goes_on_takes_its_end_back(setting: Setting) -> None:
+    study = make_study(setting, 1)
+    work_through(study.runs.get())
+    steps.sweep()
+    assert notices.open_count(setting.team.admin) == 1
+    study_actions.change_study(study, {"systems": [setting.system, setting.new_system()]}, actor=setting.team.admin)
+    assert notices.open_count(setting.team.admin) == 1
+    study_actions.fill_holes(study, actor=setting.team.admin)
+    assert notices.open_count(setting.team.admin) == 0
+    work_through(study.runs.order_by("pk")[1])
+    steps.sweep()
+    assert told(setting.team.admin)[-1] == "Study “Main” is done: 2 runs, 0 with failures"
+    run = study.runs.order_by("pk")[0]
+    actions.rejudge(run, setting.new_judge(), actor=setting.team.admin)
+    assert notices.open_count(setting.team.admin) == 0
+
+
+def test_end_is_worded_when_it_is_shown(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the language of who reads it, not of the worker that told of it."""
+    work_through(setting.launch())
+    monkeypatch.setattr(telling, "_", lambda text: text.replace("is done", "ist fertig"))
+    [sentence] = told(setting.team.admin)
+    assert "ist fertig" in sentence
 
 
 # --- where it is shown
@@ -232,7 +333,9 @@ def test_inbox_reads_as_much_for_many_of_both_kinds_as_for_few(setting: Setting)
     def tell(times: int) -> None:
         for n in range(times):
             comment_actions.add_comment(item, f"@bench-admin, look ({n})", actor=setting.team.aud)
-            notice_actions.tell_of_end(setting.benchmark, [setting.team.admin.pk], "run 1", f"Run {n}", "/b/bench/")
+            notice_actions.tell_of_end(
+                setting.benchmark, [setting.team.admin.pk], "run.stopped", STOP | {"n": n}, "/x/"
+            )
 
     tell(1)
     client = setting.team.client("admin")
@@ -248,12 +351,12 @@ def test_inbox_reads_as_much_for_many_of_both_kinds_as_for_few(setting: Setting)
     assert len(queries) == 1
 
 
-def test_notice_is_of_an_item_or_has_a_title_and_an_address(setting: Setting) -> None:
+def test_notice_is_of_an_item_or_has_facts_and_an_address(setting: Setting) -> None:
     of = {"user": setting.team.admin, "benchmark": setting.benchmark, "kind": Notice.Kind.RUN, "due": timezone.now()}
     item = setting.benchmark.items.get(number=1)
-    Notice.objects.create(**of, title="Done", address="/")
+    Notice.objects.create(**of, facts={}, address="/")
     Notice.objects.create(**of, item=item)
-    for wrong in ({}, {"title": "Done"}, {"address": "/"}, {"item": item, "title": "Done", "address": "/"}):
+    for wrong in ({}, {"facts": {}}, {"address": "/"}, {"item": item, "facts": {}, "address": "/"}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Notice.objects.create(**of, **wrong)
 
@@ -278,8 +381,8 @@ def test_mail_about_items_and_runs_names_both(setting: Setting) -> None:
 
 
 def test_mail_of_a_reason_of_many_lines_has_a_subject_of_one(setting: Setting) -> None:
-    notice_actions.tell_of_end(setting.benchmark, [setting.team.admin.pk], "run 1", "Run 1 stopped:\nno\n\nkey", "/x/")
-    assert [mail.subject for mail in send_all()] == ["[bench] Run 1 stopped: no key"]
+    notice_actions.tell_of_end(setting.benchmark, [setting.team.admin.pk], "run.stopped", STOP, "/x/")
+    assert [mail.subject for mail in send_all()] == ["[bench] Run 1 (s on r1) stopped: no key"]
 
 
 def test_mail_about_runs_is_switched_off_in_my_settings(setting: Setting) -> None:
