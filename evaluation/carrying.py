@@ -4,11 +4,12 @@ A response is copied when the request would be the same (`attempts.hash_of_reque
 on is (`prompts.verdict_identity`). Both name the row that was paid for. Inside the caller's transaction.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 
 from annotation.document import read_document
 from audit.releases import ReleaseItem
@@ -51,7 +52,7 @@ def carried_responses(run: Run, item_pks: Sequence[int]) -> dict[tuple[int, int]
     found: dict[int, tuple[int, int]] = {}
     items = ReleaseItem.objects.filter(pk__in=item_pks) if len(item_pks) < _AT_ONCE else run.release.release_items.all()
     wanted = set(item_pks)
-    for item in items.only("uid", "document").iterator(chunk_size=200):
+    for item in items.only("release", "uid", "document").iterator(chunk_size=200):
         asked = hash_of_request(run.system, read_document(item.document), run.condition)
         for sample in range(1, run.samples + 1):
             source = newest.get(_Asked(item.uid, sample, asked))
@@ -77,32 +78,48 @@ def carried_responses(run: Run, item_pks: Sequence[int]) -> dict[tuple[int, int]
 def carry_verdicts(run: Run) -> int:
     """Copy to the run's carried responses the verdicts that would be the same: of its judges, of people, of judges
     whose verdicts came from files; how many."""
-    judges = {judge.pk: judge for judge in run.judges.select_related("endpoint")}
+    judges = list(run.judges.values_list("pk", flat=True))
     count = 0
     for rows in _chunks(run.responses.exclude(carried_from=None).select_related("release_item").order_by("pk")):
-        known: dict[int, dict[tuple[int, int, str], Verdict]] = {}  # by the response that was paid for
-        roots = [row.carried_from_id for row in rows]
-        of_them = Q(response__in=roots) | Q(response__carried_from__in=roots)
-        given = Verdict.objects.filter(of_them, status=Status.COMPLETED, repeat__lte=run.repeats, drift=None)
-        asked_here = Q(judge__in=judges) | Q(judge__endpoint=None)
-        given = (
-            given.filter(asked_here).exclude(identity="").select_related("judge__endpoint", "response").order_by("pk")
-        )
-        for verdict in given:
-            root = verdict.response.carried_from_id or verdict.response_id
-            known.setdefault(root, {})[verdict.judge_id, verdict.repeat, verdict.identity] = verdict
-        copies = []
-        for response in rows:
-            document = read_document(response.release_item.document)
-            same: dict[int, str] = {}
-            for (judge_pk, _repeat, identity), verdict in known.get(response.carried_from_id, {}).items():
-                if judge_pk not in same:
-                    same[judge_pk] = _identity(verdict.judge, document, response.text)
-                if same[judge_pk] == identity:
-                    copies.append(_copy(verdict, run, response))
+        copies = [_copy(verdict, run, response) for response, verdict in _same_verdicts(rows, judges, run.repeats)]
         Verdict.objects.bulk_create(copies, batch_size=_AT_ONCE)
         count += len(copies)
     return count
+
+
+def count_carried(run: Run, item_pks: Sequence[int], judges: Collection[Judge]) -> tuple[int, Counter[int]]:
+    """How many answers a launch of this unsaved run would carry over, and how many verdicts of these judges, by judge;
+    reads only."""
+    responses = list(carried_responses(run, item_pks).values())
+    verdicts: Counter[int] = Counter()
+    pks = [judge.pk for judge in judges]
+    for rows in _chunks(responses):
+        prefetch_related_objects(rows, "release_item")
+        verdicts.update(verdict.judge_id for _response, verdict in _same_verdicts(rows, pks, run.repeats))
+    return len(responses), Counter({pk: verdicts[pk] for pk in pks})
+
+
+def _same_verdicts(
+    rows: Sequence[Response], judges: Collection[int], repeats: int
+) -> Iterator[tuple[Response, Verdict]]:
+    """Of carried responses, each with a verdict that would be the same."""
+    known: dict[int, dict[tuple[int, int, str], Verdict]] = {}  # by the response that was paid for
+    roots = [row.carried_from_id for row in rows]
+    of_them = Q(response__in=roots) | Q(response__carried_from__in=roots)
+    given = Verdict.objects.filter(of_them, status=Status.COMPLETED, repeat__lte=repeats, drift=None)
+    asked_here = Q(judge__in=judges) | Q(judge__endpoint=None)
+    given = given.filter(asked_here).exclude(identity="").select_related("judge__endpoint", "response").order_by("pk")
+    for verdict in given:
+        root = verdict.response.carried_from_id or verdict.response_id
+        known.setdefault(root, {})[verdict.judge_id, verdict.repeat, verdict.identity] = verdict
+    for response in rows:
+        document = read_document(response.release_item.document)
+        same: dict[int, str] = {}
+        for (judge_pk, _repeat, identity), verdict in known.get(response.carried_from_id or 0, {}).items():
+            if judge_pk not in same:
+                same[judge_pk] = _identity(verdict.judge, document, response.text)
+            if same[judge_pk] == identity:
+                yield response, verdict
 
 
 def _identity(judge: Judge, document: Any, text: str) -> str:

@@ -8,6 +8,7 @@ page waits for it a few seconds at most.
 import copy
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
@@ -33,6 +34,7 @@ from lhdr_site.shared.health import STALE_SECONDS
 from lhdr_site.shared.models import Heartbeat
 
 from .actions import draft_run, require_endpoint, require_thawed
+from .carrying import count_carried
 from .guesses import guess_costs
 from .models import Condition, ImageMode, Judge, Run, Study, System
 from .permissions import may_manage_runs
@@ -54,21 +56,28 @@ class Check(NamedTuple):
     concerns: tuple[str, ...] = ()  # names of systems and judges
 
 
+class _Calls(NamedTuple):
+    """So many answers and verdicts."""
+
+    answers: int = 0
+    verdicts: int = 0
+
+
 class _Plan(NamedTuple):
     release: Release
     systems: list[System]
     judges: list[Judge]
     conditions: list[str]
     items: frozenset[str]  # ids; empty for all
-    samples: int
-    repeats: int
     budget: Decimal | None
+    planned: _Calls
+    to_ask: dict[int, _Calls]  # by system
+    carried: _Calls
 
 
 class _Items(NamedTuple):
     """What one look through the release found."""
 
-    asked: int  # how many
     first: Document  # of those with a checklist, as the next
     longest: Document
     unmarkable: list[int]  # numbers of those without a checklist
@@ -80,19 +89,15 @@ def check_launch(benchmark: Benchmark, data: Mapping[str, Any], *, actor: User) 
 
     Raises what launching would, but for what lies in the items: that is among the checks.
     """
-    draft_run(benchmark, data, actor=actor)
-    return _check(
-        _Plan(
-            data["release"],
-            [data["system"]],
-            list(data["judges"]),
-            [data.get("condition") or Condition.WITH_IMAGE],
-            frozenset(data.get("items") or ()),
-            data.get("samples") or 1,
-            data.get("repeats") or 1,
-            data.get("budget"),
-        )
-    )
+    run, items = draft_run(benchmark, data, actor=actor)
+    judges = list(data["judges"])
+    answers, verdicts = count_carried(run, items, judges) if data.get("carry_over", True) else (0, Counter())
+    carried = _Calls(answers, verdicts.total())
+    every = len(items) * run.samples
+    planned = _Calls(every, every * len(judges) * run.repeats)
+    to_ask = {run.system.pk: _Calls(planned.answers - carried.answers, planned.verdicts - carried.verdicts)}
+    scope = ([run.condition], frozenset(data.get("items") or ()), run.budget)
+    return _check(_Plan(run.release, [run.system], judges, *scope, planned, to_ask, carried))
 
 
 def check_study(study: Study, *, actor: User) -> list[Check]:
@@ -114,9 +119,37 @@ def check_study(study: Study, *, actor: User) -> list[Check]:
     judges = [row for row in study.judges.select_related("endpoint") if usable(row)]
     if not systems or not judges:
         return found
-    scope = (study.conditions, frozenset[str](), study.samples, study.repeats, study.budget)
-    found += _check(_Plan(study.release, systems, judges, *scope))
-    return found + _cost_so_far(study)
+    matrix = Matrix(study)
+    carried = _carried(study, matrix, systems, judges)
+    to_ask = {system.pk: _Calls() for system in systems}
+    for row in matrix.rows:
+        if row.system.pk in to_ask:
+            answers, marks = carried.get((row.system.pk, row.condition), (0, Counter()))
+            verdicts = sum(row.verdicts_to_ask(judge.pk, study.repeats) - marks[judge.pk] for judge in judges)
+            before = to_ask[row.system.pk]
+            to_ask[row.system.pk] = _Calls(before.answers + row.calls - answers, before.verdicts + verdicts)
+    every = study.release.item_count * study.samples * len(study.conditions) * len(systems)
+    planned = _Calls(every, every * len(judges) * study.repeats)
+    copied = _Calls(sum(n for n, _marks in carried.values()), sum(marks.total() for _n, marks in carried.values()))
+    scope = (study.conditions, frozenset[str](), study.budget)
+    found += _check(_Plan(study.release, systems, judges, *scope, planned, to_ask, copied))
+    return found + _cost_so_far(study, matrix, carried)
+
+
+def _carried(
+    study: Study, matrix: Matrix, systems: list[System], judges: list[Judge]
+) -> dict[tuple[int, str], tuple[int, Counter[int]]]:
+    """What launching the runs that the study lacks would carry over, by system and condition."""
+    if not matrix.may_carry:
+        return {}
+    items = list(study.release.release_items.values_list("pk", flat=True))
+    found = {}
+    for row in matrix.rows:
+        if row.run is None and row.system in systems:
+            plan = {"condition": row.condition, "samples": study.samples, "repeats": study.repeats}
+            run = Run(release=study.release, system=row.system, **plan)
+            found[row.system.pk, row.condition] = count_carried(run, items, judges)
+    return found
 
 
 def _check(plan: _Plan) -> list[Check]:
@@ -242,12 +275,11 @@ def _look_through(plan: _Plan) -> _Items | None:
     stored = stored_images(plan.release.benchmark_id)
     first: Document | None = None
     longest: dict[str, Any] = {}
-    asked, length, unmarkable = 0, 0, []
+    length, unmarkable = 0, []
     for number, plain in numbered_documents(plan.release):
         if plan.items and plain["id"] not in plan.items:
             continue
         document = read_document(plain)
-        asked += 1
         if not document.checklist:
             unmarkable.append(number)
             continue
@@ -256,7 +288,7 @@ def _look_through(plan: _Plan) -> _Items | None:
             longest, length = plain, its
         for of in sizes:
             of.add(number, document, stored)
-    return _Items(asked, first, read_document(longest), unmarkable, sizes) if first else None
+    return _Items(first, read_document(longest), unmarkable, sizes) if first else None
 
 
 def _settle(sizes: Iterable[Sizes], until: float) -> None:
@@ -321,28 +353,43 @@ def _megabytes(size: int) -> str:
 
 
 def _cost(plan: _Plan, items: _Items) -> Check:
+    """Of what is to be asked: what is carried over, there or under way is counted, and costs nothing more."""
     title, most = _("Cost"), Decimal(0)
-    answers = items.asked * plan.samples * len(plan.conditions)
-    verdicts = answers * len(plan.judges) * plan.repeats
     for system in plan.systems:
         trial = Run(release=plan.release, system=system, budget=plan.budget or Decimal(1))
         guess_costs(trial, plan.judges, items.longest)
-        most += answers * trial.answer_guess + verdicts * trial.verdict_guess
+        calls = plan.to_ask[system.pk]
+        most += calls.answers * trial.answer_guess + calls.verdicts * trial.verdict_guess
     rows: list[System | Judge] = [*plan.systems, *plan.judges]
     unpriced = [row.name for row in rows if None in (row.prompt_price, row.completion_price)]
-    if not most:
-        return Check("ok", title, _("Not known beforehand: neither systems nor judges have prices."))
-    text = _("At most about %(sum).2f USD by the price tables, for %(answers)d answers and %(verdicts)d verdicts.")
-    text %= {"sum": most, "answers": answers * len(plan.systems), "verdicts": verdicts * len(plan.systems)}
-    if unpriced:
-        text += " " + _("These have no prices, and what they cost is not in it: %s.") % ", ".join(unpriced)
-    return _beside_budget(Check("ok", title, text), most, plan.budget)
+    answers = sum(calls.answers for calls in plan.to_ask.values())
+    verdicts = sum(calls.verdicts for calls in plan.to_ask.values())
+    if not answers and not verdicts:
+        text = _("Nothing is left to ask, so it costs nothing.")
+    elif most:
+        text = _("At most about %(sum).2f USD by the price tables, for %(answers)d answers and %(verdicts)d verdicts.")
+    else:
+        text = _("Not known beforehand, for %(answers)d answers and %(verdicts)d verdicts: nothing has prices.")
+    parts = [text % {"sum": most, "answers": answers, "verdicts": verdicts}]
+    if most and unpriced:
+        parts.append(_("These have no prices, and what they cost is not in it: %s.") % ", ".join(unpriced))
+    planned, carried = plan.planned, plan.carried
+    if any(carried):
+        text = _("%(answers)d answers and %(verdicts)d verdicts are carried over from earlier releases at no cost.")
+        parts.append(text % carried._asdict())
+    there = _Calls(planned.answers - answers - carried.answers, planned.verdicts - verdicts - carried.verdicts)
+    if any(there):
+        text = _("%(answers)d answers and %(verdicts)d verdicts are there or under way, and not in it.")
+        parts.append(text % there._asdict())
+    check = Check("ok", title, " ".join(parts))
+    return _beside_budget(check, most, plan.budget) if most else check
 
 
-def _cost_so_far(study: Study) -> list[Check]:
+def _cost_so_far(
+    study: Study, matrix: Matrix, carried: Mapping[tuple[int, str], tuple[int, Counter[int]]]
+) -> list[Check]:
     """What was spent and what lacks of the plan, by what such calls have cost; nothing where none has cost anything."""
-    matrix = Matrix(study)
-    estimate, spent = matrix.estimate, matrix.spent
+    estimate, spent = matrix.estimate_less(carried), matrix.spent
     if estimate.unknown == estimate.calls and not spent:
         return []
     text = _("%(spent).2f USD are spent. What lacks costs about %(sum).2f USD, as such calls have cost so far.")

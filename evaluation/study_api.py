@@ -105,7 +105,9 @@ class EstimateOut(serializers.Serializer[Any]):
     runs = serializers.IntegerField(help_text="To launch.")
     responses = serializers.IntegerField()
     verdicts = serializers.IntegerField()
-    cost = serializers.DecimalField(max_digits=12, decimal_places=6, help_text="As such calls have cost, USD.")
+    cost = serializers.DecimalField(
+        max_digits=12, decimal_places=6, help_text="As such calls have cost, USD; carry-over aside."
+    )
     unknown = serializers.IntegerField(help_text="Calls whose like has no known cost; `cost` does not hold them.")
 
 

@@ -3,7 +3,8 @@
 Opens no write transaction; the queries of a matrix are as many for a large study as for a small one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -275,12 +276,33 @@ class Matrix:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """Of filling the holes now, by what calls to the same system or judge have cost on average."""
-        calls = [(row.system.pk, row.calls) for row in self.rows]
+        """Of filling the holes now, carry-over aside, by what calls to the same system or judge cost on average."""
+        return self.estimate_less({})
+
+    @cached_property
+    def may_carry(self) -> bool:
+        """Whether launches may carry answers over: an earlier release has some of systems that have no run here."""
+        systems = [row.system for row in self.rows if row.run is None]
+        earlier = Run.objects.filter(system__in=systems, release__lt=self.study.release_id)
+        return bool(systems) and earlier.exclude(state=RunState.QUEUED).exists()
+
+    def estimate_less(self, carried: Mapping[tuple[int, str], tuple[int, Counter[int]]]) -> Estimate:
+        """The same without what launches carry over: by system and condition, answers, and verdicts by judge."""
+        none: tuple[int, Counter[int]] = (0, Counter())
+        of = [carried.get((row.system.pk, row.condition), none) for row in self.rows]
+        calls = [(row.system.pk, row.calls - answers) for row, (answers, _) in zip(self.rows, of, strict=True)]
         answers = Response.objects.filter(run__system__in={pk for pk, n in calls if n}, status=Status.COMPLETED)
         price = dict(answers.order_by().values_list("run__system").annotate(cost=Avg("cost")))
         repeats = self.study.repeats
-        judging = [(j.pk, sum(row.verdicts_to_ask(j.pk, repeats) for row in self.rows)) for j in self.judges]
+        judging = [
+            (
+                j.pk,
+                sum(
+                    row.verdicts_to_ask(j.pk, repeats) - its[j.pk] for row, (_, its) in zip(self.rows, of, strict=True)
+                ),
+            )
+            for j in self.judges
+        ]
         marks = Verdict.objects.filter(judge__in={pk for pk, n in judging if n}, status=Status.COMPLETED)
         judge_price = dict(marks.order_by().values_list("judge").annotate(cost=Avg("cost")))
         parts = [(n, price.get(pk)) for pk, n in calls] + [(n, judge_price.get(pk)) for pk, n in judging]

@@ -5,13 +5,15 @@ from decimal import Decimal
 from io import BytesIO
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from PIL import Image
 
 from annotation.document import read_document
 from annotation.images import prepare_upload, store
-from evaluation import marking_actions
-from evaluation.models import Attempt, RunState
+from evaluation import carrying, marking_actions
+from evaluation.models import Attempt, Run, RunState
 from evaluation.progress import Progress
 from tests.evaluation.setting import make_setting, next_release, work_through
 from tests.evaluation.test_requests import with_picture
@@ -186,3 +188,20 @@ def test_launch_form_and_api_carry_over_unless_told_not_to(setting, before):
         expected += [0 if carry else 3] * 2
     runs = setting.benchmark.runs.order_by("number")[1:]
     assert [run.responses.filter(status="pending").count() for run in runs] == expected
+
+
+def test_carry_over_reads_as_much_for_many_items_as_for_few(db, demo_server, monkeypatch):
+    """What a launch would copy is looked for in queries of many items, never item by item."""
+    monkeypatch.setattr(carrying, "_AT_ONCE", 12)
+    setting = make_setting(demo_server, 12, "several")
+    work_through(setting.launch())
+    next_release(setting)
+    items = list(setting.release.release_items.values_list("pk", flat=True))
+    draft = Run(release=setting.release, system=setting.system)
+    counts = []
+    for part in (items[:3], items):
+        with CaptureQueriesContext(connection) as queries:
+            found = carrying.count_carried(draft, part, [setting.judge])
+        assert found == (len(part), {setting.judge.pk: len(part)})
+        counts.append(len(queries))
+    assert counts == [5, 5]

@@ -4,18 +4,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db.models import Avg
 from django.urls import reverse
 from django.utils import timezone
 
 from evaluation import marking_actions, study_actions
-from evaluation.models import Run, Study
+from evaluation.models import Run, Study, Verdict
 from evaluation.preflight import Check, check_launch, check_study
 from lhdr_site.endpoints.demo_server import Answer
 from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.errors import Invalid, NotAllowed
 from lhdr_site.shared.health import beat
 from lhdr_site.shared.models import Heartbeat
-from tests.evaluation.setting import Setting, work_through
+from tests.evaluation.setting import Setting, next_release, work_through
 from tests.evaluation.test_api import WRITE, launch_body, send
 
 
@@ -99,6 +100,33 @@ def test_wrong_data_is_refused_as_by_the_launch(setting: Setting) -> None:
         check_launch(setting.benchmark, {**data, "items": []}, actor=setting.team.core)
 
 
+def cost_of(setting: Setting, **data: Any) -> str:
+    return checked(setting, **data)["Cost"].text
+
+
+def test_cost_leaves_out_what_would_be_carried_over_and_counts_it(setting: Setting) -> None:
+    setting.system = setting.new_system(prompt_price=0, completion_price=250)  # 1 USD an answer
+    work_through(setting.launch())
+    next_release(setting, question="Another question?")
+    assert "1.00 USD by the price tables, for 1 answers and 1 verdicts." in cost_of(setting)
+    assert "2 answers and 2 verdicts are carried over from earlier releases at no cost." in cost_of(setting)
+    assert checked(setting, budget=Decimal(1))["Cost"].level == "ok"
+    text = cost_of(setting, carry_over=False)
+    assert "3.00 USD by the price tables, for 3 answers and 3 verdicts." in text and "carried" not in text
+    text = cost_of(setting, judges=[setting.judge, setting.new_judge()], samples=2)
+    assert "for 4 answers and 10 verdicts." in text and "2 answers and 2 verdicts are carried" in text
+    assert Run.objects.count() == 1
+
+
+def test_cost_of_a_run_that_asks_nothing_is_none(setting: Setting) -> None:
+    work_through(setting.launch())
+    next_release(setting)
+    told = (
+        "Nothing is left to ask, so it costs nothing. 3 answers and 3 verdicts are carried over from earlier releases"
+    )
+    assert cost_of(setting).startswith(told)
+
+
 # --- of a study
 
 
@@ -155,6 +183,36 @@ def test_cost_of_what_lacks_is_by_what_such_calls_have_cost(setting: Setting) ->
     Study.objects.update(budget=6)
     study.refresh_from_db()
     assert of_study(study, setting)[-1].level == "ok"
+
+
+def test_study_leaves_out_what_is_there_and_what_would_be_carried_over(setting: Setting) -> None:
+    dear = [setting.new_system(prompt_price=0, completion_price=250) for _ in range(3)]  # 1 USD an answer
+    setting.system = dear[0]
+    run = work_through(setting.launch())
+    run.responses.update(cost=2)
+    run.verdicts.update(cost=1)
+    next_release(setting, question="Another question?")
+    setting.system = dear[1]
+    finished = work_through(setting.launch())
+    finished.responses.update(cost=2)
+    study = make_study(setting, systems=dear)
+    study_actions.adopt_run(study, finished, actor=setting.team.admin)
+    cost, so_far = of_study(study, setting)[-2:]
+    assert cost.text.startswith("At most about 4.00 USD by the price tables, for 4 answers and 4 verdicts.")
+    assert "2 answers and 2 verdicts are carried over from earlier releases at no cost." in cost.text
+    assert "3 answers and 3 verdicts are there or under way, and not in it." in cost.text
+    # one answer of the first system for 2 USD, and four verdicts; what the third answers cost is unknown
+    verdict = Verdict.objects.aggregate(mean=Avg("cost"))["mean"]
+    assert f"What lacks costs about {2 + 4 * verdict:.2f} USD" in so_far.text
+    assert "3 calls of unknown cost are not in it." in so_far.text
+    page = setting.team.client("admin").get(f"/b/bench/studies/{study.number}/").content.decode()
+    assert "is carried over instead; the check counts it." in page
+    study_actions.fill_holes(study, actor=setting.team.admin)
+    for left in study.runs.all():
+        work_through(left)
+    cost = of_study(study, setting)[-2]
+    assert cost.text.startswith("Nothing is left to ask, so it costs nothing.")
+    assert "9 answers and 9 verdicts are there or under way" in cost.text and "carried" not in cost.text
 
 
 def test_system_that_may_not_be_asked_any_more_is_named_beside_the_rest(setting: Setting) -> None:

@@ -158,4 +158,4 @@ def test_queries_are_as_many_for_many_items(db: Any, demo_server: Any, count: in
         [check] = requests_of(setting, small)
     assert "would end as too large" in check.text and check.text.count("#") == min(count, 20)
     assert count == 2 or "and 10 more would end" in check.text
-    assert len(queries) == 6
+    assert len(queries) == 7
