@@ -155,6 +155,8 @@ def _texts(value: Any, path: str, problems: list[Problem], read: Reader = _text)
     if not isinstance(value, (list, tuple)):
         problems.append(Problem(path, f"must be a list, not {_kind_of(value)}"))
         return ()
+    if read is _text and all(type(element) is str and element.isprintable() for element in value):
+        return tuple(value)
     return tuple(read(element, f"{path}[{position}]", problems) for position, element in enumerate(value))
 
 
@@ -234,7 +236,13 @@ def _read_object(cls: type, value: Any, path: str, problems: list[Problem]) -> A
         problems.append(Problem(path, f"must be an object, not {_kind_of(value)}"))
         return cls()
     plan, prefix = _plan(cls), f"{path}." if path else ""
-    arguments = {attr: read(value.get(name), prefix + name, problems) for name, (attr, read) in plan.items()}
+    arguments: dict[str, Any] = {
+        # as `_text` has it, which is asked most: a document has hundreds of texts
+        attr: given
+        if read is _text and type(given := value.get(name)) is str and given.isprintable()
+        else read(value.get(name), prefix + name, problems)
+        for name, (attr, read) in plan.items()
+    }
     # What we have no field for is kept, never dropped.
     if not value.keys() <= plan.keys():
         unknown = {name: inner for name, inner in value.items() if name not in plan}

@@ -5,18 +5,31 @@ would cost more than the rest of the call. Values pass through the model's field
 from functools import cache
 from typing import Any
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+
+# Values of these types pass through these fields as they are, as None does through every field.
+_PLAIN: tuple[tuple[Any, type], ...] = (
+    ((models.CharField, models.TextField), str),
+    ((models.IntegerField, models.ForeignKey), int),
+    (models.BooleanField, bool),
+)
 
 
 @cache
-def _columns(model: type[models.Model], names: tuple[str, ...]) -> list[tuple[str, Any]]:
+def _columns(model: type[models.Model], names: tuple[str, ...]) -> list[tuple[str, type | None, Any]]:
+    """Column, the type of values that are written as they are, and how others are prepared."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
-    return [(field.column, field.get_db_prep_save) for field in fields]
+    plain = [next((kind for classes, kind in _PLAIN if isinstance(field, classes)), None) for field in fields]
+    return [(field.column, kind, field.get_db_prep_save) for field, kind in zip(fields, plain, strict=True)]
 
 
 def _values(model: type[models.Model], fields: dict[str, Any]) -> list[Any]:
     prepared = zip(_columns(model, tuple(fields)), fields.values(), strict=True)
-    return [prepare(value, connection) for (_column, prepare), value in prepared]
+    database = connections[DEFAULT_DB_ALIAS]  # found once, not at each look through the proxy
+    return [
+        value if value is None or type(value) is plain else prepare(value, database)
+        for (_column, plain, prepare), value in prepared
+    ]
 
 
 def insert_row(model: type[models.Model], /, **fields: Any) -> int:
@@ -28,7 +41,7 @@ def insert_row(model: type[models.Model], /, **fields: Any) -> int:
 
 @cache
 def _insert(model: type[models.Model], names: tuple[str, ...]) -> str:
-    columns = ", ".join(f'"{column}"' for column, _prepare in _columns(model, names))
+    columns = ", ".join(f'"{column}"' for column, *_ in _columns(model, names))
     marks = ", ".join(["%s"] * len(names))
     return f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({marks}) RETURNING id'
 
@@ -42,8 +55,8 @@ def update_row(model: type[models.Model], where: dict[str, Any], /, **fields: An
 
 @cache
 def _update(model: type[models.Model], names: tuple[str, ...], where: tuple[str, ...]) -> str:
-    changes = ", ".join(f'"{column}" = %s' for column, _prepare in _columns(model, names))
-    conditions = " AND ".join(f'"{column}" = %s' for column, _prepare in _columns(model, where))
+    changes = ", ".join(f'"{column}" = %s' for column, *_ in _columns(model, names))
+    conditions = " AND ".join(f'"{column}" = %s' for column, *_ in _columns(model, where))
     return f'UPDATE "{model._meta.db_table}" SET {changes} WHERE {conditions}'
 
 

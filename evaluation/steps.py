@@ -24,6 +24,7 @@ from lhdr_site.endpoints.limits import PATIENCE
 from lhdr_site.endpoints.model_names import same_model
 from lhdr_site.endpoints.reading import read_credit
 from lhdr_site.endpoints.replies import Reply
+from lhdr_site.shared.prepared import Prepared
 
 from . import tasks
 from .attempts import another_try, ask, ask_again, ask_system, close, cost_of_all, figures, hash_of_request, outlasting
@@ -61,6 +62,7 @@ STOP_AFTER = 5  # permanent errors in a row
 # --- what does not change during a run ----------------------------------------------------------------------------
 
 
+_RELEASED = Prepared(lambda item: ReleaseItem.objects.filter(pk=item).values("document"), "item")
 _documents: dict[str, Document] = {}
 _plans: dict[tuple[int, Any], tuple[float, Run, dict[int, Judge]]] = {}
 PLAN_SECONDS = 5.0  # an endpoint's limits may be edited meanwhile
@@ -72,8 +74,9 @@ def _document(release_item_pk: int, document_hash: str) -> Document:
     if document is None:
         if len(_documents) >= 500:
             _documents.clear()
-        data = ReleaseItem.objects.values_list("document", flat=True).get(pk=release_item_pk)
-        document = _documents[document_hash] = read_document(data)
+        found = _RELEASED.get(item=release_item_pk)
+        assert found is not None  # items of a release stay
+        document = _documents[document_hash] = read_document(found["document"])
     return document
 
 

@@ -79,7 +79,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 12,500 and 12.500 are 12500
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u30a1-\u30faー]+")
 _TITLES = re.compile(r"[“\"«《〈「『]([^“”\"«»《》〈〉「」『』\n]{2,80})[”\"»》〉」』]")
-_ENDS = ".!?:;。！？：；"
+_END = re.compile(r"[.!?:;。！？：；]")
 
 
 def absent_steps(conclusions: Sequence[str], vector: Sequence[int], question: str, response: str) -> list[int]:
@@ -116,7 +116,7 @@ def _terms(conclusion: str, asked: set[str]) -> list[str]:
     found: list[str] = []
     for at, word in enumerate(words):
         following = words[at + 1][0] if at + 1 < len(words) else ""
-        first = at == 0 or any(mark in text[words[at - 1].end() : word.start()] for mark in _ENDS)
+        first = at == 0 or bool(_END.search(text, words[at - 1].end(), word.start()))
         if _is_name(word[0], following if first else None) or (
             len(word[0]) > 3 and any(start <= word.start() < end for start, end in quoted)
         ):
@@ -128,7 +128,7 @@ def _terms(conclusion: str, asked: set[str]) -> list[str]:
 
 def _is_name(word: str, following: str | None) -> bool:
     """following: the next word where this one begins a sentence, else None."""
-    if any(map(str.isdigit, word)):
+    if not word.isalpha() and any(map(str.isdigit, word)):
         return sum(map(str.isdigit, word)) > 1 or len(word) > 2
     if not word[0].isupper() or len(word) < 2:
         return False
@@ -148,7 +148,8 @@ def _tokens(text: str) -> Iterator[str]:
     """Folded words, without a possessive; of Chinese characters and katakana the pairs of neighbours."""
     text = _apart(text)
     for word in _WORD.findall(text):
-        yield fold(re.sub(r"['’]s$", "", word))
+        word = word.removesuffix("'s").removesuffix("’s")
+        yield word.lower() if word.isascii() else fold(word)
     for run in _HAN.finditer(text):
         yield from _pairs(run[0])
 
