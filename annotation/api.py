@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from lhdr_site.shared.api import LARGEST_PAGE, NOT_FOUND, REFUSED, error, person, whole_of
+from lhdr_site.shared.api import LARGEST_PAGE, NOT_FOUND, REFUSED, error, person, read_body, whole_of
 from lhdr_site.shared.errors import Conflict, Invalid
 
 from . import actions, listing
@@ -303,11 +303,10 @@ class SectionDetail(APIView):
         item = get_item_for(person(request), slug, number)
         if section not in SECTIONS:
             raise Http404
-        body = SectionIn(data=_object(request.data))
-        body.is_valid(raise_exception=True)
-        data = dict(body.validated_data)
+        sent = _object(request.data)
+        data = read_body(SectionIn, request)
         # The document reads the content as it was sent; the serializer's copy is not exactly that.
-        content, base_hash = _object(request.data)["content"], data.pop("base_hash")
+        content, base_hash = sent["content"], data.pop("base_hash")
         data.pop("content")
         item = actions.save_section(item, section, content, base_hash, actor=person(request), **data)
         return Response(section_json(item, section))

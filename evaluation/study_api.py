@@ -239,9 +239,7 @@ class StudyDetail(APIView):
     def patch(self, request: Request, slug: str, number: int) -> Reply:
         """Change what the body names of the plan; what has worked in the study stays in it."""
         study = get_study_for(request.user, slug, number)
-        given = PlanIn(data=request.data, partial=True)
-        given.is_valid(raise_exception=True)
-        data = _plan(study.benchmark, dict(given.validated_data))
+        data = _plan(study.benchmark, read_body(PlanIn, request, partial=True))
         return Reply(_detail(study_actions.change_study(study, data, actor=person(request))))
 
 

@@ -30,6 +30,8 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
 ]
 
+handler404 = "lhdr_site.views.not_found"
+
 if settings.DEBUG:
     from .views import gallery
 

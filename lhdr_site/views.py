@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.defaults import page_not_found
 
 from .shared.markdown import render_markdown
 
@@ -33,6 +35,14 @@ def gallery(request: HttpRequest) -> HttpResponse:
     from .shared.gallery import gallery_context
 
     return render(request, "gallery.html", gallery_context())
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A page; below /api/ JSON, as of every other error there."""
+    if not request.path.startswith("/api/"):
+        return page_not_found(request, exception)
+    text = _("There is no such address in the API; /help/api/ lists them.")
+    return JsonResponse({"code": "not_found", "message": text}, status=404)
 
 
 def help_page(request: HttpRequest, page: str = "index") -> HttpResponse:

@@ -1,6 +1,6 @@
 """What the addresses of the API share: who asks, bodies, pages of rows, and the errors of the schema."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from django.contrib.auth.models import User
@@ -62,10 +62,18 @@ def person(request: Request) -> User:
     return cast(User, request.user)
 
 
-def read_body(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    """The body's values; 422 naming each field that is wrong."""
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
+def read_body(
+    serializer: type[serializers.Serializer[Any]], request: Request, *, partial: bool = False
+) -> dict[str, Any]:
+    """The body's values; 422 naming each field that is wrong, and each that there is none of: who misspells a budget
+    must not get a run without one. partial: fields may be left out."""
+    given = serializer(data=request.data, partial=partial)
+    errors: dict[str, Any] = {} if given.is_valid() else dict(given.errors)
+    if isinstance(request.data, Mapping):
+        text = _("There is no such field; there is: %s.") % ", ".join(given.fields)
+        errors |= {name: [text] for name in request.data if name not in given.fields}
+    if errors:
+        raise serializers.ValidationError(errors)
     return dict(given.validated_data)
 
 

@@ -91,6 +91,7 @@ def test_launch_by_names_takes_everything(setting: Setting) -> None:
         ({"budget": "NaN"}, "budget"),
         ({"release": None}, "release"),
         ({"note": 5 * [1]}, "note"),
+        ({"budgt": 5}, "budgt"),  # a run without a budget is not what was meant
     ],
 )
 def test_launch_with_a_wrong_field_names_it(setting: Setting, changes: dict[str, Any], path: str) -> None:
@@ -98,6 +99,22 @@ def test_launch_with_a_wrong_field_names_it(setting: Setting, changes: dict[str,
     assert reply.status_code == 422, reply.content
     assert path in {p["path"].split(".")[0] for p in reply.json()["problems"]}
     assert not Run.objects.exists()
+
+
+def test_launch_with_a_field_that_there_is_not_says_which_there_are(setting: Setting) -> None:
+    reply = send(setting.team.client("admin"), RUNS, launch_body(setting, budgt=5, concurrency=0))
+    told = {problem["path"]: problem["message"] for problem in reply.json()["problems"]}
+    assert set(told) == {"budgt", "concurrency"}
+    assert told["budgt"].startswith("There is no such field; there is: release, system, judges,")
+
+
+@pytest.mark.parametrize("method", ["get", "post", "delete"])
+def test_address_that_there_is_not_answers_in_json(setting: Setting, method: str) -> None:
+    for client in (setting.team.client("admin"), Client()):
+        reply = getattr(client, method)(f"{RUNS}1/judge/")
+        assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
+    assert setting.team.client("admin").get(RUNS[:-1]).status_code == 301
+    assert "<html" in setting.team.client("admin").get("/b/bench/nothing/").content.decode()
 
 
 @pytest.mark.parametrize("body", ["{", "[]", '"x"', "null", '{"system": "\\ud800"}', '{"system": "\\u0000"}', "NaN"])
