@@ -113,6 +113,11 @@ def check_configuration(row: System | Judge, benchmark: Benchmark) -> None:
         raise Invalid.at("extra_body", _('Write a JSON object in braces, like {"temperature": 0}.'))
     if taken := [name for name in SET_BY_US if name in row.extra_body]:
         raise Invalid.at("extra_body", _("The Workbench sets %s itself; remove it.") % ", ".join(taken))
+    for given, other in (("prompt_price", "completion_price"), ("completion_price", "prompt_price")):
+        if getattr(row, given) is not None and getattr(row, other) is None:
+            raise Invalid.at(
+                other, _("With one price alone no cost is known: give both, 0 for what is free, or neither.")
+            )
     if row.extra_body.get("stream") and endpoint and endpoint.wire != "openai":
         raise Invalid.at("extra_body", _("Streaming works with the OpenAI wire format only; remove “stream”."))
 

@@ -41,6 +41,7 @@ SENTENCES = {
     "marking.planned": gettext_lazy("%(who)s gave %(responses)s responses to people to mark"),
     "verdict.recorded": gettext_lazy("%(who)s gave a verdict of their own"),
     "labels.asked": gettext_lazy("%(who)s had %(labeller)s say why steps failed, on %(labels)s responses"),
+    "labels.asked.later": gettext_lazy("%(who)s had %(labeller)s say why steps failed, once there are verdicts"),
     "labels.recorded": gettext_lazy("%(who)s said why steps of a response failed"),
 }
 
@@ -78,6 +79,7 @@ def words_of(event: RunEvent) -> str:
     """What happened to a run, in a sentence: who did it stands there too."""
     data = {"who": _who(event), **{name: event.data.get(name, "") for name in FACTS}}
     kind = f"{event.kind}.carried" if event.data.get("carried") else event.kind
+    kind = "labels.asked.later" if kind == "labels.asked" and not event.data.get("labels") else kind
     return str(SENTENCES.get(kind, gettext_lazy("%(who)s changed the run"))) % data
 
 

@@ -232,7 +232,9 @@ class LaunchForm(JudgedForm):
     items = forms.CharField(
         label=gettext_lazy("Only these items"),
         required=False,
-        help_text=gettext_lazy("Ids with commas between them, for a trial: it stays out of the leaderboard."),
+        help_text=gettext_lazy(
+            "Numbers or ids, with commas between them, for a trial: it stays out of the leaderboard."
+        ),
     )
 
     carry_over = forms.BooleanField(
@@ -257,7 +259,13 @@ class LaunchForm(JudgedForm):
         self.fields["condition"].initial = "with_image"
 
     def clean_items(self) -> list[str]:
-        return self.cleaned_data["items"].replace(",", " ").split()
+        """Ids; numbers, as pages show them, are those of the release's items."""
+        words = self.cleaned_data["items"].replace(",", " ").split()
+        release = self.cleaned_data.get("release")
+        if not words or release is None:
+            return words
+        ids = {f"{number}": uid for number, uid in release.release_items.values_list("item__number", "uid")}
+        return [ids.get(word.removeprefix("#"), word) for word in words]
 
     @property
     def warnings(self) -> list[str]:
@@ -422,7 +430,12 @@ def _target_label(target: Run | Study) -> str:
 class AnchorForm(forms.Form):
     """Anchors drawn at random from a run."""
 
-    run = forms.ModelChoiceField(Run.objects.none(), label=gettext_lazy("Run"), to_field_name="number")
+    run = forms.ModelChoiceField(
+        Run.objects.none(),
+        label=gettext_lazy("Run"),
+        to_field_name="number",
+        empty_label=gettext_lazy("choose …"),
+    )
     size = forms.IntegerField(label=gettext_lazy("How many"), min_value=1, max_value=500, initial=20)
 
     def __init__(self, benchmark: Benchmark, *args: Any, **kwargs: Any):

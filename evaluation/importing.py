@@ -117,17 +117,19 @@ def _known(release: Release) -> dict[str, KnownItem]:
 
 
 def read_response_file(release: Release, source: Source, format: str = "auto", condition: str = "") -> Incoming:
-    """Writes nothing. A file is one model under one condition: that asked for, else that of its first row."""
+    """Writes nothing. A file is one model under one condition: that asked for, else that of its first row. Who did not
+    answer may have another name, as what was asked for can be called otherwise than what answers."""
     read: ReadFile = read_responses(source, format)
     incoming = Incoming(release, read.format, problems=read.problems)
     report = reporting_to(incoming.problems)
     incoming.condition = condition or next((row.condition for row in read.rows if row.condition), "with_image")
-    incoming.model = next((row.model for row in read.rows if row.model), "")
+    named = sorted((row for row in read.rows if row.model), key=lambda row: row.failed)
+    incoming.model = named[0].model if named else ""
     fitting = []
     for row in read.rows:
         if row.condition not in ("", incoming.condition):
             report(row.row, "condition", f"is {row.condition}, the import {incoming.condition}; import each by itself")
-        elif row.model not in ("", incoming.model):
+        elif row.model not in ("", incoming.model) and not row.failed:
             text = f"{row.model[:80]!r} is not {incoming.model[:80]!r}, which answered before; import each by itself"
             report(row.row, "model", text)
         else:

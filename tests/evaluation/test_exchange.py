@@ -99,6 +99,15 @@ def test_import_refuses_rows_one_by_one_and_names_what_is_lacking(setting):
     assert new and run.is_trial and run.item_count == 3 and run.responses.count() == 2
 
 
+def test_import_takes_what_failed_under_the_name_that_was_asked_for(setting):
+    """An export names the model that answered, and where none did the one that was asked: it must come back whole."""
+    rows = answers(setting, model="vendor/m-2026-01-01")
+    rows[0] |= {"text": "", "error": "refused", "model": "vendor/m"}
+    found = incoming(setting, rows)
+    assert (len(found.matched), found.failed, found.problems) == (3, 1, [])
+    assert found.model == "vendor/m-2026-01-01"
+
+
 def test_import_takes_epochs_as_samples_and_failures_as_failed(setting):
     rows = answers(setting) + answers(setting, sample=2, text="", error="timed out", error_kind="timeout")
     run = imported(setting, rows, judge=setting.judge)
@@ -345,6 +354,9 @@ def test_commands_import_and_export_a_run(setting, tmp_path):
         command("import_responses", *common, "--group", "deep_research", "--family", "f")
     with pytest.raises(CommandError, match="--group"):
         command("import_responses", *common, "--skip-refused")
+    nothing = ("bench", "r1", tmp_path / "none.jsonl", *common[3:], "--skip-refused")
+    with pytest.raises(CommandError, match="no row of the file answers an item"):
+        command("import_responses", *nothing)
     whole = (*common, "--skip-refused", "--group", "deep_research", "--family", "f")
     out, err = command("import_responses", *whole, "--dry-run")
     assert "3 rows read as lhdr" in out and "no item" in err and not Run.objects.exists()

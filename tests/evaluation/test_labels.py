@@ -219,7 +219,7 @@ def test_taxonomy_of_the_team_is_what_the_labeller_is_asked_by(setting):
     text = "mine | Mine | Ours to say. | As here.\nyours | Yours | Not ours. | As there."
     bring_taxonomy(setting.benchmark, "team-1", text, actor=setting.team.admin)
     for version, faulty, why in (
-        ("team-1", text, "exists"),
+        ("team-1", text, "taken"),
         (OWN_VERSION, text, "taken"),
         ("team-2", "mine | Mine | Ours to say. | As here.", "2 to 30 modes"),
         ("team-2", "mine", "Line 1"),

@@ -121,7 +121,7 @@ def test_plan_with_rows_of_others_or_a_person_is_refused(setting):
 
 def test_plan_with_a_name_that_is_taken_is_refused(setting):
     make_study(setting)
-    with pytest.raises(Invalid, match="already exists"):
+    with pytest.raises(Invalid, match="is taken already"):
         make_study(setting)
 
 

@@ -169,8 +169,18 @@ def test_system_when_the_name_is_taken_says_so(setting: Setting) -> None:
     data = system_data(setting, name=setting.system.name)
     reply = setting.team.client("admin").post(url("evaluation:system-create", setting), data)
     assert reply.status_code == 422
-    assert "name" in reply.content.decode().lower()
+    assert reply.context["form"].errors == {"name": ["This is taken already; choose another."]}
     assert System.objects.filter(name=setting.system.name).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "lacks"), [("prompt_price", "completion_price"), ("completion_price", "prompt_price")]
+)
+def test_system_with_one_price_alone_is_refused(setting: Setting, given: str, lacks: str) -> None:
+    """With one alone no cost is known, and the one that was given would say nothing."""
+    data = system_data(setting, **{given: "3", lacks: ""})
+    reply = setting.team.client("admin").post(url("evaluation:system-create", setting), data)
+    assert reply.status_code == 422 and list(reply.context["form"].errors) == [lacks]
 
 
 def test_system_at_an_endpoint_that_the_benchmark_may_not_use_is_refused(setting: Setting) -> None:

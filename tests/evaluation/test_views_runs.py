@@ -60,6 +60,16 @@ def test_launch_when_posted_keeps_what_was_chosen_and_leads_to_the_run(setting: 
     assert (run.note, run.launched_by, run.responses.count()) == ("first try", setting.team.admin, 3)
 
 
+@pytest.mark.parametrize("written", ["#2, {uid}", "2 {uid}"])
+def test_trial_on_chosen_items_takes_their_numbers_and_ids(setting: Setting, written: str) -> None:
+    first, second = setting.release.release_items.order_by("item__number")[:2]
+    assert second.item.number == 2
+    assert post_launch(setting, items=written.format(uid=first.uid)).status_code == 302
+    assert set(Run.objects.get().responses.values_list("release_item", flat=True)) == {first.pk, second.pk}
+    reply = post_launch(setting, items="2, 777")
+    assert reply.context["form"].errors == {"items": ["The release holds no item 777."]}
+
+
 def test_launch_form_says_what_an_empty_choice_means_and_whose_benchmark_it_is(setting: Setting) -> None:
     address = reverse("evaluation:run-launch", args=[setting.benchmark.slug])
     text = setting.team.client("admin").get(address).content.decode()

@@ -64,8 +64,10 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if len(incoming.problems) > SHOWN:
             self.stderr.write(f"{len(incoming.problems) - SHOWN} more are not shown.")
+        if not incoming.matched:
+            raise CommandError("Nothing was imported: no row of the file answers an item of the release.")
         self.stdout.write(
-            f"{len(incoming.matched)} rows read as {incoming.format or 'nothing known'}, {incoming.condition}:"
+            f"{len(incoming.matched)} rows read as {incoming.format}, {incoming.condition}:"
             f" {incoming.items} of {incoming.release.item_count} items, {incoming.failed} of the answers failed,"
             f" {len(incoming.problems)} refused."
         )
