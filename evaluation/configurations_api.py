@@ -1,5 +1,6 @@
 """Systems and judges over HTTP, and trying a system out."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -10,16 +11,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response as Reply
 from rest_framework.views import APIView
 
-from annotation.benchmarks import get_benchmark_for
-from lhdr_site.shared.api import CHANGED, NOT_FOUND, person, read_body
+from annotation.benchmarks import Benchmark, get_benchmark_for
+from lhdr_site.shared.api import CHANGED, NOT_FOUND, REFUSED, person, read_body
 from lhdr_site.shared.errors import Invalid
 
 from . import try_actions
+from .actions import create_judge, create_system
 from .models import Condition, Group, ImageMode, System, Tryout
 from .permissions import may_manage_runs
 from .queries import judges_of, last_attempt_of, releases_of, systems_of, tryouts_of
-
-_PRICES = ("prompt_price", "completion_price")
 
 
 class _WithPrices(serializers.Serializer[Any]):
@@ -34,27 +34,77 @@ class SystemOut(_WithPrices):
     name = serializers.CharField()
     group = serializers.ChoiceField(choices=Group.values)
     family = serializers.CharField()
-    endpoint = serializers.CharField(allow_null=True, help_text="null where its answers come from files.")
+    endpoint = serializers.CharField(
+        source="endpoint.name", allow_null=True, default=None, help_text="null where its answers come from files."
+    )
     model = serializers.CharField()
     release_date = serializers.DateField(allow_null=True)
     represents_family = serializers.BooleanField()
     image_mode = serializers.ChoiceField(choices=ImageMode.values)
+    image_max_side = serializers.IntegerField(allow_null=True)
+    max_request_mb = serializers.IntegerField()
+    max_tries = serializers.IntegerField()
     extra_body = serializers.DictField()
-    runs = serializers.IntegerField()
+    runs = serializers.IntegerField(source="run_count")
     is_demo = serializers.BooleanField(help_text="Recorded answers, not a real service.")
 
 
 class JudgeOut(_WithPrices):
     id = serializers.IntegerField()
     name = serializers.CharField()
-    person = serializers.CharField(allow_null=True, help_text="The user name, where the judge is a person.")
+    person = serializers.CharField(
+        source="person.username", allow_null=True, default=None, help_text="The user name, where the judge is a person."
+    )
     family = serializers.CharField()
-    endpoint = serializers.CharField(allow_null=True)
+    endpoint = serializers.CharField(source="endpoint.name", allow_null=True, default=None)
     model = serializers.CharField()
     prompt_version = serializers.CharField()
+    max_response_chars = serializers.IntegerField(allow_null=True)
+    max_tries = serializers.IntegerField()
     extra_body = serializers.DictField()
-    runs = serializers.IntegerField()
-    is_demo = serializers.BooleanField()
+    runs = serializers.IntegerField(source="run_count")
+    is_demo = serializers.BooleanField(source="endpoint.is_demo", default=False)
+
+
+class _ConfigurationIn(serializers.Serializer[Any]):
+    """What is left out is as in the forms. The endpoint's model and the rest are checked as there."""
+
+    name = serializers.CharField(max_length=80)
+    endpoint = serializers.CharField(max_length=80, help_text="Its name; one of those that the benchmark may use.")
+    model = serializers.CharField(max_length=200, help_text="As the endpoint names it.")
+    extra_body = serializers.DictField(required=False, help_text="Added to every request as it is.")
+    max_tries = serializers.IntegerField(min_value=1, max_value=100, required=False)
+    prompt_price = serializers.DecimalField(
+        max_digits=10, decimal_places=4, min_value=Decimal(0), required=False, allow_null=True
+    )
+    completion_price = serializers.DecimalField(
+        max_digits=10, decimal_places=4, min_value=Decimal(0), required=False, allow_null=True
+    )
+
+
+class SystemIn(_ConfigurationIn):
+    group = serializers.ChoiceField(choices=Group.values)
+    family = serializers.CharField(max_length=80)
+    release_date = serializers.DateField(required=False, allow_null=True)
+    represents_family = serializers.BooleanField(required=False)
+    image_mode = serializers.ChoiceField(choices=ImageMode.values, required=False)
+    image_max_side = serializers.IntegerField(min_value=64, max_value=2**31 - 1, required=False, allow_null=True)
+    max_request_mb = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
+
+
+class JudgeIn(_ConfigurationIn):
+    family = serializers.CharField(max_length=80, required=False)
+    prompt_version = serializers.CharField(max_length=40, required=False)
+    max_response_chars = serializers.IntegerField(min_value=1000, max_value=2**31 - 1, required=False, allow_null=True)
+
+
+def _configuration(benchmark: Benchmark, data: dict[str, Any]) -> dict[str, Any]:
+    """What was sent, with its endpoint found by its name."""
+    endpoints = {endpoint.name: endpoint for endpoint in benchmark.endpoints.all()}
+    if data["endpoint"] not in endpoints:
+        known = ", ".join(endpoints) or _("none")
+        raise Invalid.at("endpoint", _("This benchmark may use no endpoint of this name; it may use: %s.") % known)
+    return {**data, "endpoint": endpoints[data["endpoint"]]}
 
 
 class SystemList(APIView):
@@ -62,30 +112,16 @@ class SystemList(APIView):
 
     @extend_schema(operation_id="list_systems", responses={200: SystemOut(many=True), **NOT_FOUND})
     def get(self, request: Request, slug: str) -> Reply:
-        plain: tuple[str, ...] = (
-            "id",
-            "name",
-            "group",
-            "family",
-            "model",
-            "release_date",
-            "represents_family",
-            "image_mode",
-            "extra_body",
-        )
-        plain += _PRICES
-        rows = systems_of(get_benchmark_for(request.user, slug))
-        return Reply(
-            [
-                {
-                    **{name: getattr(row, name) for name in plain},
-                    "endpoint": row.endpoint.name if row.endpoint else None,
-                    "runs": row.run_count,  # type: ignore[attr-defined]
-                    "is_demo": row.is_demo,
-                }
-                for row in rows
-            ]
-        )
+        return Reply(SystemOut(systems_of(get_benchmark_for(request.user, slug)), many=True).data)
+
+    @extend_schema(operation_id="create_system", request=SystemIn, responses={201: SystemOut, **NOT_FOUND, **REFUSED})
+    def post(self, request: Request, slug: str) -> Reply:
+        """Once it has run it is never changed: another configuration is another system."""
+        benchmark = get_benchmark_for(request.user, slug)
+        may_manage_runs(request.user, benchmark).require()
+        data = _configuration(benchmark, read_body(SystemIn, request))
+        made = create_system(benchmark, data, actor=person(request))
+        return Reply(SystemOut(systems_of(benchmark).get(pk=made.pk)).data, status=201)
 
 
 class TryoutOut(serializers.Serializer[Any]):
@@ -167,19 +203,13 @@ class JudgeList(APIView):
 
     @extend_schema(operation_id="list_judges", responses={200: JudgeOut(many=True), **NOT_FOUND})
     def get(self, request: Request, slug: str) -> Reply:
-        rows = judges_of(get_benchmark_for(request.user, slug))
-        return Reply(
-            [
-                {
-                    **{
-                        n: getattr(row, n)
-                        for n in ("id", "name", "family", "model", "prompt_version", "extra_body", *_PRICES)
-                    },
-                    "person": row.person.get_username() if row.person else None,
-                    "endpoint": row.endpoint.name if row.endpoint else None,
-                    "runs": row.run_count,  # type: ignore[attr-defined]
-                    "is_demo": bool(row.endpoint and row.endpoint.is_demo),
-                }
-                for row in rows
-            ]
-        )
+        return Reply(JudgeOut(judges_of(get_benchmark_for(request.user, slug)), many=True).data)
+
+    @extend_schema(operation_id="create_judge", request=JudgeIn, responses={201: JudgeOut, **NOT_FOUND, **REFUSED})
+    def post(self, request: Request, slug: str) -> Reply:
+        """A model with one prompt version; once it has judged it is never changed."""
+        benchmark = get_benchmark_for(request.user, slug)
+        may_manage_runs(request.user, benchmark).require()
+        data = _configuration(benchmark, read_body(JudgeIn, request))
+        made = create_judge(benchmark, data, actor=person(request))
+        return Reply(JudgeOut(judges_of(benchmark).get(pk=made.pk)).data, status=201)

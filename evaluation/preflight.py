@@ -20,6 +20,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.benchmarks import Benchmark, stored_images
 from annotation.document import Document, read_document
@@ -61,6 +62,11 @@ class _Calls(NamedTuple):
 
     answers: int = 0
     verdicts: int = 0
+
+    def __str__(self) -> str:
+        answers = ngettext("%(n)d answer", "%(n)d answers", self.answers) % {"n": self.answers}
+        verdicts = ngettext("%(n)d verdict", "%(n)d verdicts", self.verdicts) % {"n": self.verdicts}
+        return _("%(answers)s and %(verdicts)s") % {"answers": answers, "verdicts": verdicts}
 
 
 class _Plan(NamedTuple):
@@ -362,25 +368,22 @@ def _cost(plan: _Plan, items: _Items) -> Check:
         most += calls.answers * trial.answer_guess + calls.verdicts * trial.verdict_guess
     rows: list[System | Judge] = [*plan.systems, *plan.judges]
     unpriced = [row.name for row in rows if None in (row.prompt_price, row.completion_price)]
-    answers = sum(calls.answers for calls in plan.to_ask.values())
-    verdicts = sum(calls.verdicts for calls in plan.to_ask.values())
-    if not answers and not verdicts:
+    answers, verdicts = (sum(of) for of in zip(*plan.to_ask.values(), strict=True))
+    planned, carried, asked = plan.planned, plan.carried, _Calls(answers, verdicts)
+    there = _Calls(planned.answers - answers - carried.answers, planned.verdicts - verdicts - carried.verdicts)
+    if not any(asked):
         text = _("Nothing is left to ask, so it costs nothing.")
     elif most:
-        text = _("At most about %(sum).2f USD by the price tables, for %(answers)d answers and %(verdicts)d verdicts.")
+        text = _("At most about %(sum).2f USD by the price tables, for %(calls)s.")
     else:
-        text = _("Not known beforehand, for %(answers)d answers and %(verdicts)d verdicts: nothing has prices.")
-    parts = [text % {"sum": most, "answers": answers, "verdicts": verdicts}]
+        text = _("Not known beforehand, for %(calls)s: nothing has prices.")
+    parts = [text % {"sum": most, "calls": asked}]
     if most and unpriced:
         parts.append(_("These have no prices, and what they cost is not in it: %s.") % ", ".join(unpriced))
-    planned, carried = plan.planned, plan.carried
     if any(carried):
-        text = _("%(answers)d answers and %(verdicts)d verdicts are carried over from earlier releases at no cost.")
-        parts.append(text % carried._asdict())
-    there = _Calls(planned.answers - answers - carried.answers, planned.verdicts - verdicts - carried.verdicts)
+        parts.append(_("Carried over from earlier releases, at no cost: %s.") % str(carried))
     if any(there):
-        text = _("%(answers)d answers and %(verdicts)d verdicts are there or under way, and not in it.")
-        parts.append(text % there._asdict())
+        parts.append(_("There already or under way, and not in it: %s.") % str(there))
     check = Check("ok", title, " ".join(parts))
     return _beside_budget(check, most, plan.budget) if most else check
 

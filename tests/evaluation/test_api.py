@@ -30,6 +30,60 @@ def test_reads_by_role_answer_members_only(setting: Setting, path: str, who: str
     assert setting.team.client(who).get(f"/api/benchmarks/bench/{path}").status_code == expected
 
 
+def configuration(setting: Setting, path: str, **changes: Any) -> dict[str, Any]:
+    data = {"name": "new", "endpoint": setting.endpoint.name, "model": "demo-system", **changes}
+    return {"group": "deep_research", "family": "demo", **data} if path == "systems/" else data
+
+
+@pytest.mark.parametrize("path", ["systems/", "judges/"])
+@pytest.mark.parametrize(("who", "expected"), [*WRITE, ("admin", 201)])
+def test_configurations_by_role_are_made_by_admins_only(setting: Setting, path: str, who: str, expected: int) -> None:
+    address = f"/api/benchmarks/bench/{path}"
+    reply = send(setting.team.client(who), address, configuration(setting, path))
+    assert reply.status_code == expected, reply.content
+    names = [row["name"] for row in setting.team.client("admin").get(address).json()]
+    assert ("new" in names) == (expected == 201)
+
+
+def test_system_and_judge_that_are_made_have_every_field_and_can_be_run(setting: Setting) -> None:
+    client, base = setting.team.client("admin"), "/api/benchmarks/bench/"
+    fields = {
+        "extra_body": {"seed": 1}, "max_tries": 2, "prompt_price": "3.0000", "completion_price": "15.0000",
+    }  # fmt: skip
+    of_system = {
+        "release_date": "2026-05-01", "represents_family": True, "image_mode": "none", "image_max_side": 800,
+        "max_request_mb": 5,
+    }  # fmt: skip
+    of_judge = {"family": "other", "prompt_version": "lhdr-quote-1", "max_response_chars": 2000}
+    for path, more in (("systems/", of_system), ("judges/", of_judge)):
+        asked = configuration(setting, path, **fields, **more)
+        made = send(client, f"{base}{path}", asked).json()
+        assert {name: made[name] for name in asked} == asked
+        assert made in client.get(f"{base}{path}").json() and made["runs"] == 0
+    assert send(client, RUNS, {"release": "r1", "system": "new", "judges": ["new"]}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "changes", "field", "says"),
+    [
+        ("systems/", {"endpoint": "nowhere"}, "endpoint", "it may use: demo bench"),
+        ("systems/", {"group": "cars"}, "group", "not a valid choice"),
+        ("systems/", {"extra_body": {"model": "x"}}, "extra_body", "The Workbench sets model itself"),
+        ("systems/", {"extra_body": [1]}, "extra_body", "dictionary"),
+        ("systems/", {"prompt_price": 3}, "completion_price", "give both"),
+        ("systems/", {"temperature": 0}, "temperature", "There is no such field"),
+        ("judges/", {"prompt_version": "mine"}, "prompt_version", "There is no such prompt version"),
+        ("judges/", {"model": " "}, "model", "blank"),
+    ],
+)
+def test_configuration_with_a_wrong_field_names_it(
+    setting: Setting, path: str, changes: dict[str, Any], field: str, says: str
+) -> None:
+    reply = send(setting.team.client("admin"), f"/api/benchmarks/bench/{path}", configuration(setting, path, **changes))
+    [problem] = reply.json()["problems"]
+    assert (reply.status_code, problem["path"]) == (422, field) and says in problem["message"]
+
+
 @pytest.mark.parametrize("path", ["systems/", "runs/", "runs/1/responses/"])
 def test_reads_without_log_in_are_refused(setting: Setting, client: Client, path: str) -> None:
     setting.launch()
