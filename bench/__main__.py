@@ -44,11 +44,11 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS) -> None:
         "data": lambda: bench_data.run(max(sizes), 1 if quick else 3),
         "scoring": bench_scoring.run,
         "engine": bench_engine.run,
-        "evaluation": lambda: bench_evaluation.run(*((9, 2) if quick else (1_000, 20))),
+        "evaluation": lambda: bench_evaluation.run(*((9, 2, 2) if quick else (1_000, 20))),
     }
     found: dict[str, list[Row]] = {}
     for name in options.names or names:
-        rows = [{"aim": _aim_of(r["name"]), **r} for r in benches[name]()]
+        rows = [{**r, "aim": r.get("aim") or _aim_of(r["name"])} for r in benches[name]()]
         found[name] = rows
         print(f"\n{name}", flush=True)
         print_rows(rows)

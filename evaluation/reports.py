@@ -5,6 +5,8 @@ nothing stated. Workers store leaderboards under the hash of their inputs; where
 Verdicts of a finished run change only by way of its being open again, so `ended` stands for all of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,11 +17,11 @@ from django.db.models import Count, Max
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem, release_documents
 
+from .cells import Grid, read_cells, rows_of_samples, store_cells
 from .claims import write
-from .models import Judge, Report, Response, Run, RunState, Study, Verdict, Work
+from .models import Judge, Report, Run, RunState, Study, Verdict, Work
 from .queries import judges_on
 from .scoring.bootstrap import RESAMPLES, SEED, intervals
-from .scoring.judge_output import read_as_published
 from .scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
 if TYPE_CHECKING:
@@ -44,28 +46,30 @@ class RunScores:
 
     runs: list[Run]
     uids: list[str]
-    values: dict[str, "NDArray[np.float64]"]
-    completed: "NDArray[np.int64]"
-    readable: "NDArray[np.int64]"
+    values: dict[str, NDArray[np.float64]]
+    completed: NDArray[np.int64]
+    readable: NDArray[np.int64]
 
 
-_graphs: dict[tuple[str, Profile], tuple[list[str], ReleaseGraph]] = {}
+_graphs: dict[tuple[str, Profile], tuple[list[str], list[list[list[int]]], ReleaseGraph]] = {}
 
 
-def _graph(release: Release, profile: Profile) -> tuple[list[str], ReleaseGraph]:
-    """Item ids and checklist graphs of a release, which are frozen: read once by a process."""
+def _graph(release: Release, profile: Profile) -> tuple[list[str], Grid, ReleaseGraph]:
+    """Item ids, cells and checklist graphs of a release. Documents, which are frozen, are read once by a process."""
     key = release.hash, profile
     if key not in _graphs:
         if len(_graphs) >= 20:
             _graphs.clear()
         uids, prerequisites = [], []
         for document in release_documents(release):
-            keys = {step["key"]: at for at, step in enumerate(document["checklist"])}
-            direct = [[keys[key] for key in step["prerequisites"]] for step in document["checklist"]]
+            place = {step["key"]: at for at, step in enumerate(document["checklist"])}
+            direct = [[place[key] for key in step["prerequisites"]] for step in document["checklist"]]
             uids.append(document["id"])
             prerequisites.append(apply_profile(profile, direct, None, None).prerequisites)
-        _graphs[key] = uids, compile_graphs(prerequisites)
-    return _graphs[key]
+        _graphs[key] = uids, prerequisites, compile_graphs(prerequisites)
+    uids, prerequisites, graph = _graphs[key]
+    keys = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
+    return uids, Grid(list(keys), prerequisites), graph
 
 
 def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Profile = Profile.STRICT) -> RunScores:
@@ -76,41 +80,23 @@ def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Pro
     """
     import numpy as np
 
-    uids, graph = _graph(release, profile)
-    steps = graph.steps.tolist()
-    items = ReleaseItem.objects.filter(release=release).order_by("position").values_list("pk", flat=True)
-    column_of = {pk: column for column, pk in enumerate(items)}
-    samples = [run.samples for run in runs]
-    starts = np.concatenate(([0], np.cumsum(samples)))[:-1]  # each run has a row for each sample, from here on
-    row_of = {run.pk: start - 1 for run, start in zip(runs, starts.tolist(), strict=True)}
-    shape = (sum(samples), len(uids))
-    answers, completed, readable = (np.zeros(shape, dtype=bool) for _ in range(3))
-    vectors: list[list[Any]] = [[None] * len(uids) for _ in range(shape[0])]
-    done = Response.objects.filter(run__in=runs, status=Status.COMPLETED)
-    for run_pk, item_pk, sample in done.values_list("run_id", "release_item_id", "sample"):
-        completed[row_of[run_pk] + sample, column_of[item_pk]] = True
-    verdicts = Verdict.objects.filter(run__in=runs, judge=judge, repeat=1, status=Status.COMPLETED)
-    fields = ["run_id", "response__release_item_id", "response__sample", "answer_correct", "vector"]
-    if profile is Profile.STRICT:
-        verdicts = verdicts.filter(unparseable="")
-    else:
-        fields.append("output")
-    for run_pk, item_pk, sample, correct, vector, *output in verdicts.values_list(*fields):
-        row, column = row_of[run_pk] + sample, column_of[item_pk]
-        if output and output[0]:
-            correct, vector = read_as_published(output[0])
-            if correct is None and vector is None:
-                continue
-            padded = [*(vector or ()), *[0] * steps[column]]
-            vector = padded[: steps[column]]
-        answers[row, column], vectors[row][column], readable[row, column] = bool(correct), vector, True
-    scores = score_matrix(graph, answers, graph.pack(vectors))
-    each = np.array(samples)[:, None]
+    uids, grid, graph = _graph(release, profile)
+    cells = read_cells(grid, runs, [judge], profile)
+    scores = score_matrix(graph, cells.answers[0] == 1, graph.pack_array(cells.stated[0]))
+    place = {run.pk: at for at, run in enumerate(runs)}
+    run_of = [place[pk] for pk, _sample in rows_of_samples(runs)]
+
+    def of_runs(of_samples: NDArray[Any], kind: type) -> NDArray[Any]:
+        sums: NDArray[Any] = np.zeros((len(runs), len(uids)), dtype=kind)
+        np.add.at(sums, run_of, of_samples)
+        return sums
+
+    each = np.array([run.samples for run in runs])[:, None]
     values = {
-        metric: np.add.reduceat(of_samples, starts, axis=0) / each
+        metric: of_runs(of_samples, float) / each
         for metric, of_samples in zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)
     }
-    counts = [np.add.reduceat(flags, starts, axis=0, dtype=np.int64) for flags in (completed, readable)]
+    counts = [of_runs(flags, int) for flags in (cells.completed, cells.answers[0] >= 0)]
     return RunScores(list(runs), uids, values, *counts)
 
 
@@ -159,11 +145,14 @@ def leaderboard(
 
 
 def store_leaderboards(release: Release) -> None:
-    """What the results page will ask for, under every judge and profile, when the runs of a release changed."""
+    """What the results page will ask for, under every judge and profile, when the runs of a release changed; and the
+    packed copies of large runs, which every analysis reads."""
     boards = [newest_finished(release)]
     boards += [newest_finished(release, study) for study in Study.objects.filter(release=release, frozen=None)]
-    for runs, judge in product(boards, judges_on(release)):
-        for profile in Profile:
+    judges = list(judges_on(release))
+    for runs, profile in product(boards, Profile):
+        store_cells(_graph(release, profile)[1], runs, len(judges), profile)
+        for judge in judges:
             input_hash = _inputs(release, runs, judge, profile)
             if not Report.objects.filter(kind=KIND, input_hash=input_hash).exists():
                 data = _compute(release, runs, judge, profile)

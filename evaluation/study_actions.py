@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Sum
+from django.db.models import Exists, Max, OuterRef, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -27,7 +27,7 @@ from .actions import (
     require_thawed,
     resume_run,
 )
-from .models import Condition, Judge, Run, RunState, Study, StudyEvent, System
+from .models import Condition, Judge, Run, RunState, Study, StudyEvent, System, Verdict
 from .permissions import may_manage_runs
 
 PLAN = ("name", "main_judge", "conditions", "samples", "repeats", "concurrency", "budget", "token_budget", "note")
@@ -116,7 +116,8 @@ def _set_plan(study: Study, data: Mapping[str, Any], systems: list[System], judg
 def _keep_what_ran(study: Study, data: Mapping[str, Any], systems: list[System], judges: list[Judge]) -> None:
     """Raises Invalid where the plan would leave out what has a run, or ask for less than was asked."""
     runs = list(study.runs.exclude(state=RunState.CANCELLED).select_related("system"))
-    judged = Judge.objects.filter(verdicts__run__in=runs, studies=study).distinct()
+    theirs = Verdict.objects.filter(judge=OuterRef("pk"), run__in=runs)
+    judged = Judge.objects.filter(Exists(theirs), studies=study)
     for path, kept, planned in (
         ("systems", (run.system for run in runs), systems),
         ("judges", judged, judges),

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Exists, OuterRef
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from annotation.benchmarks import Benchmark
 from audit.releases import Release
-from evaluation.models import Condition, Judge, Run, RunState, Study
+from evaluation.models import Condition, Judge, Run, RunState, Study, Verdict
 from evaluation.queries import judges_on, releases_of
 from evaluation.reports import newest_finished
 from evaluation.scoring.metrics import Profile
@@ -67,8 +68,9 @@ class Choice:
         if self.judge and self.judge not in judges:
             judges.append(self.judge)
         if self.analysis.people:
-            people = Judge.objects.filter(verdicts__run__in=self.runs, person__isnull=False)
-            judges += people.select_related("person").distinct().order_by("name")
+            theirs = Verdict.objects.filter(judge=OuterRef("pk"), run__in=self.runs)
+            people = Judge.objects.filter(Exists(theirs), benchmark=self.release.benchmark_id, person__isnull=False)
+            judges += people.select_related("person").order_by("name")
         return analyse(self.release, self.runs, judges, self.judge, self.analysis.key, self.profile)
 
     def source(self, analysed: Analysed) -> str:

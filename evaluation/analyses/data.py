@@ -14,8 +14,8 @@ from django.db.models import F
 
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem
-from evaluation.models import Condition, Judge, Response, Run, Verdict, Work
-from evaluation.scoring.judge_output import read_as_published
+from evaluation.cells import Grid, read_cells, store_cells
+from evaluation.models import Condition, Judge, Run, Verdict
 from evaluation.scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def load(
     main: Judge | None,
     profile: Profile = Profile.STRICT,
 ) -> Results:
-    """Everything in three queries, whatever the number of runs, judges and items.
+    """Everything in three queries, whatever the number of runs, judges and items; see `evaluation.cells`.
 
     main: None where there are no judges.  as-published reads what the judges printed once more.
     Raises ValueError when `main` is not among the judges, or a run is of another release.
@@ -149,43 +149,15 @@ def load(
         raise ValueError("a run is of another release")
     rows_of_items = ReleaseItem.objects.filter(release=release).annotate(number=F("item__number"))
     items = [_item(row, profile) for row in rows_of_items.order_by("position")]
-    longest = max((len(item.prerequisites) for item in items), default=0)
     run_of = [*range(len(runs)), *(at for at, run in enumerate(runs) for _ in range(run.samples - 1))]
-    row_of = {(run.pk, 1): at for at, run in enumerate(runs)}
-    further = ((run.pk, sample) for run in runs for sample in range(2, run.samples + 1))
-    row_of |= {sample: at for at, sample in enumerate(further, len(runs))}
-    judge_of = {judge.pk: at for at, judge in enumerate(judges)}
-    column_of = {item.pk: at for at, item in enumerate(items)}
-    answers = np.full((len(judges), len(run_of), len(items)), -1, dtype=np.int8)
-    stated = np.full((*answers.shape, longest), -1, dtype=np.int8)
-    completed = np.zeros(answers.shape[1:], dtype=bool)
-    done = Response.objects.filter(run__in=runs, status=Work.Status.COMPLETED)
-    cell_of = {}
-    places = done.values_list("pk", "run_id", "sample", "release_item_id").iterator(chunk_size=5000)
-    for pk, run_pk, sample, item_pk in places:
-        cell_of[pk] = row_of[run_pk, sample], column_of[item_pk]
-        completed[cell_of[pk]] = True
-    verdicts = Verdict.objects.filter(run__in=runs, judge__in=judge_of, repeat=1, status=Work.Status.COMPLETED)
-    fields = ["response_id", "judge_id", "answer_correct", "vector"]
-    if profile is Profile.STRICT:
-        verdicts = verdicts.filter(unparseable="", vector__isnull=False)
-    else:
-        fields.append("output")
-    for response_pk, judge_pk, correct, vector, *output in verdicts.values_list(*fields).iterator(chunk_size=5000):
-        if response_pk not in cell_of:
-            continue
-        row, item = cell_of[response_pk]
-        if output and output[0]:
-            correct, vector = read_as_published(output[0])
-        if correct is None and vector is None:
-            continue
-        _, flags, _ = apply_profile(profile, items[item].prerequisites, correct, vector)
-        answers[judge_of[judge_pk], row, item] = bool(correct)
-        stated[judge_of[judge_pk], row, item, : len(flags)] = flags
+    grid = Grid([item.pk for item in items], [item.prerequisites for item in items])
+    store_cells(grid, runs, len(judges), profile)
+    cells = read_cells(grid, runs, judges, profile)
     at = list(judges).index(main) if main else -1
     return Results(
-        release, items, list(runs), list(judges), at, answers, stated, completed, np.array(run_of, dtype=np.intp)
-    )
+        release, items, list(runs), list(judges), at, cells.answers, cells.stated, cells.completed,
+        np.array(run_of, dtype=np.intp),
+    )  # fmt: skip
 
 
 def _item(row: ReleaseItem, profile: Profile) -> Item:
@@ -203,7 +175,8 @@ def inputs_hash(
 
     A person's verdicts are counted besides, as they may come after the end.
     """
-    people = Verdict.objects.filter(run__in=runs, judge__person__isnull=False).order_by("pk")
+    who_marks = Judge.objects.filter(benchmark=release.benchmark_id, person__isnull=False)
+    people = Verdict.objects.filter(run__in=runs, judge__in=list(who_marks)).order_by("pk")
     marks = list(people.values_list("pk", "answer_correct", "vector"))
     who = [[run.pk, str(run.created), str(run.ended), run.state] for run in runs]
     return canonical_hash(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES: Final = 4_000
+NORMAL_FROM: Final = 5_000  # cells: resampled sums of so many are as good as normal
 _COUNTS: Final = 1 << 20  # held in memory at a time
 
 
@@ -114,8 +115,9 @@ def agreement(
 
     ratings: (J, R) of 1, 0, -1.  cells: (R,) the cell that each rating belongs to, for steps of a response; None where
     each is a cell of its own.  A cell with a missing rating is left out whole.
-    The interval of Fleiss' kappa: percentiles 2.5 and 97.5 over resampled cells (PCG64 with the seed), steps staying
-    with their response; resamples in which it is undefined are left out; None without a disagreement.
+    The interval of Fleiss' kappa: percentiles 2.5 and 97.5 over resampled cells (PCG64 with the seed; see
+    `_resampled_sums`), steps staying with their response; resamples in which it is undefined are left out; None without
+    a disagreement.
     Raises ValueError as `common_cells` does, and when `cells` has another length.
     """
     import numpy as np
@@ -159,20 +161,34 @@ def _fleiss_interval(
     value = _fleiss(agreeing.sum(), yes.sum(), len(yes), judges)
     if value is None or np.all(agreeing == 1):
         return Estimate(value)
-    sums = np.stack([np.bincount(place, part, minlength=cells) for part in (agreeing, yes, np.ones_like(yes))], axis=1)
-    # cells with the same sums are drawn together: of the same distribution, with far fewer draws
-    kinds, often = np.unique(sums.round(9), axis=0, return_counts=True)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    rows = max(1, _COUNTS // len(kinds))
-    blocks = [min(rows, resamples - start) for start in range(0, resamples, rows)]
-    parts = [generator.multinomial(cells, often / cells, size=block) @ kinds for block in blocks]
-    same, said, size = np.concatenate(parts).T
+    parts = (np.bincount(place, part, minlength=cells).astype(float) for part in (agreeing, yes, np.ones_like(yes)))
+    sums = np.stack(list(parts), axis=1)
+    same, said, size = _resampled_sums(sums, resamples, np.random.Generator(np.random.PCG64(seed))).T
     share = said / (size * judges)
     chance = share**2 + (1 - share) ** 2
     defined = 1 - chance > TIE
     values = (same[defined] / size[defined] - chance[defined]) / (1 - chance[defined])
     low, high = np.percentile(values, PERCENTILES)
     return Estimate(value, float(low), float(high))
+
+
+def _resampled_sums(values: NDArray[np.float64], resamples: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """(B, k) sums over as many rows of (N, k) values as there are, drawn with replacement.
+
+    Of NORMAL_FROM rows or more the sums are drawn from the normal distribution with their mean and covariance, to which
+    they converge: what that moves is far below what another seed does.
+    """
+    import numpy as np
+
+    count = len(values)
+    if count >= NORMAL_FROM:
+        spread = np.cov(values, rowvar=False, bias=True) * count
+        return generator.multivariate_normal(values.sum(axis=0), spread, size=resamples)
+    # rows that are the same are drawn together: of the same distribution, with far fewer draws
+    kinds, often = np.unique(values.round(9), axis=0, return_counts=True)
+    rows = max(1, _COUNTS // len(kinds))
+    blocks = [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    return np.concatenate([generator.multinomial(count, often / count, size=block) @ kinds for block in blocks])
 
 
 def pairs_of(ratings: ArrayLike) -> tuple[Pair, ...]:

@@ -70,6 +70,21 @@ def test_interval_of_fleiss_covers_what_was_planted_and_keeps_steps_with_their_r
     assert tied.fleiss.high - tied.fleiss.low > 1.5 * (loose.fleiss.high - loose.fleiss.low)
 
 
+def test_sums_of_very_many_cells_are_drawn_from_the_normal_distribution_with_the_same_ends():
+    rng = np.random.default_rng(3)
+    said = rng.binomial(24, rng.choice([0.1, 0.8], size=judges.NORMAL_FROM)).astype(float)
+    values = np.stack([said, 24 - said, np.full_like(said, 24)], axis=1)  # one column never varies
+
+    def ends(rows):
+        sums = judges._resampled_sums(rows, 4_000, np.random.Generator(np.random.PCG64(1)))
+        assert np.allclose(sums[:, 2], 24 * len(rows)) and np.allclose(sums[:, 0] + sums[:, 1], 24 * len(rows))
+        return np.percentile(sums[:, 0] / len(rows), [2.5, 97.5])
+
+    normal, drawn = ends(values), ends(values[1:])
+    width = drawn[1] - drawn[0]
+    assert width > 0 and np.abs(normal - drawn).max() < 0.1 * width
+
+
 def test_pool_says_yes_where_half_do_and_who_is_in_it_is_stated():
     answers = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 1, 1, -1]]
     found = judges.against_pool(answers, pool=[0, 1])

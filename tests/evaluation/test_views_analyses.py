@@ -1,12 +1,15 @@
 """Analyses on pages: who reads them, what they say, CSV and LaTeX, what is missing in words, budgets."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 
 from evaluation.analyses.registry import ANALYSES
+from evaluation.analyses.tables import Column, Table
 from evaluation.models import Report
 from tests.evaluation.setting import Setting, work_through
 from tests.evaluation.test_views_results import judged_run
@@ -146,3 +149,13 @@ def test_each_condition_is_analysed_by_itself(setting: Setting) -> None:
     client = setting.team.client("ann")
     assert run not in client.get(PAGE).context["choice"].runs
     assert client.get(PAGE, {"condition": "without_image"}).context["choice"].runs == [run]
+
+
+def test_page_shows_the_first_rows_of_a_very_long_table_and_says_so() -> None:
+    rows = [{"name": f"row-{n}."} for n in range(501)]
+    table = Table("t", "A table", (Column("name", "name"),), rows)
+    page = render_to_string("evaluation/_analysis_table.html", {"table": table, "id": "t", "linked": False})
+    assert "row-499." in page and "row-500." not in page
+    assert "The first 500 of 501 rows. The CSV holds all." in page
+    short = render_to_string("evaluation/_analysis_table.html", {"table": replace(table, rows=rows[1:]), "id": "t"})
+    assert "row-500." in short and "The first" not in short
