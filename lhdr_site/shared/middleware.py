@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from .errors import DomainError
@@ -69,14 +70,21 @@ class DomainErrorMiddleware:
         if not isinstance(error, DomainError):
             return None
         template = "_error.html" if getattr(request, "htmx", False) else "error.html"
-        context = {"error": error, "title": _TITLES[error.status](), "text": error.message}
+        context = {"error": error, "title": _TITLES[error.status](), "text": error.message, "back": _came_from(request)}
         return render(request, template, context, status=error.status)
+
+
+def _came_from(request: HttpRequest) -> str:
+    """The page of ours whose form was refused, to go back to; "" where none was, or it is not known."""
+    page = request.headers.get("Referer", "") if request.method == "POST" else ""
+    allowed = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if page and allowed else ""
 
 
 _TITLES: dict[int, Callable[[], str]] = {
     400: lambda: _("That did not work"),
     403: lambda: _("Not allowed"),
-    409: lambda: _("It changed meanwhile"),
+    409: lambda: _("Not possible as it stands now"),
     410: lambda: _("Taken down"),
     422: lambda: _("Please correct this"),
 }

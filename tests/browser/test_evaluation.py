@@ -111,6 +111,14 @@ def test_pages_fit_a_phone(visit: Any, full: Setting) -> None:
     assert wide == []
 
 
+@pytest.mark.parametrize("width", [1280, 400])
+def test_run_with_several_verdicts_per_judge_fits_the_page(visit: Any, setting: Setting, width: int) -> None:
+    work_through(setting.launch(repeats=2, judges=[setting.judge, setting.new_judge(name="A judge of a long name")]))
+    page = visit(setting.team.admin, width=width).open("/b/bench/runs/1/")
+    expect(page.get_by_text("Flips").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_run_is_launched_watched_and_cancelled(visit: Any, setting: Setting) -> None:
     visitor = visit(setting.team.admin)
     page = visitor.open("/b/bench/runs/")

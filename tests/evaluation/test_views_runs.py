@@ -307,6 +307,18 @@ def test_run_when_resumed_while_it_runs_is_a_conflict_in_words(setting: Setting)
     assert "The run is queued by now" in reply.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("came_from", "leads_back"),
+    [("http://testserver/b/bench/runs/1/", True), ("http://elsewhere.example/", False), ("javascript:alert(1)", False)],
+)
+def test_refused_form_leads_back_to_its_page_and_nowhere_else(
+    setting: Setting, came_from: str, leads_back: bool
+) -> None:
+    run = setting.launch()
+    page = setting.team.client("admin").post(url("run-resume", run), HTTP_REFERER=came_from).content.decode()
+    assert (f'href="{came_from}"' in page) == ("Back to the page" in page) == leads_back
+
+
 def test_run_that_stopped_for_its_budget_is_resumed_with_a_higher_one(setting: Setting) -> None:
     run = setting.launch(budget=Decimal("0.01"))
     Run.objects.filter(pk=run.pk).update(state="stopped", spent="0.02", stop_reason="The budget is used up.")
