@@ -34,11 +34,13 @@ def response_import(request: HttpRequest, slug: str) -> HttpResponse:
     posted = (request.POST, request.FILES) if request.method == "POST" else ()
     form = ImportResponsesForm(benchmark, *posted)
     context: dict[str, Any] = {"nav": "runs", "tabs": run_tabs(benchmark), "form": form}
-    if request.method == "POST" and form.is_valid():
+    valid = request.method == "POST" and form.is_valid()
+    # What is wrong with the file is said at once, not after all that is asked about the system.
+    if request.method == "POST" and {"file", "release", "format", "condition"} <= form.cleaned_data.keys():
         data, file = form.cleaned_data, form.cleaned_data["file"]
         incoming = read_response_file(data["release"], file.file, data["format"], data["condition"])
         context |= {"incoming": incoming, **_refused(incoming.problems)}
-        if request.POST.get("action") == "import":
+        if valid and request.POST.get("action") == "import":
             done = carry_out(
                 form,
                 lambda: import_responses(

@@ -304,6 +304,15 @@ def test_import_page_with_a_bad_file_says_so(setting, content, action, format):
     assert reply.status_code in (200, 422) and not Run.objects.exists()
 
 
+def test_import_page_says_what_is_wrong_with_the_file_beside_what_is_missing(setting):
+    for action in ("check", "import"):
+        reply = post(setting, [*answers(setting), {"id": "nowhere"}], action=action, name="", family="", judge="")
+        page = reply.content.decode()
+        assert reply.status_code == 422 and set(reply.context["form"].errors) == {"name", "family", "judge"}
+        assert "3 answers, read as lhdr" in page and "no item of the release" in page
+        assert "Import these rows" not in page and not Run.objects.exists()
+
+
 @pytest.mark.parametrize("missing", ["release", "name", "group", "family", "judge", "file"])
 def test_import_page_names_what_is_missing(setting, missing):
     reply = post(setting, answers(setting), **{missing: ""})
