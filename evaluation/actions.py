@@ -569,7 +569,7 @@ def _put_back(run: Run, which: Q) -> int:
 
 def go_on(run: Run, actor: User, kind: str, **data: Any) -> Run:
     """Let workers start again; a pause stays a pause until somebody resumes it."""
-    run.resumed, run.resumed_by, run.ended, run.stop_reason = timezone.now(), actor, None, ""
+    run.resumed, run.resumed_by, run.ended, run.stop = timezone.now(), actor, None, {}
     paused = run.state == RunState.PAUSED and kind != "run.resumed"
     state = RunState.PAUSED if paused else RunState.RUNNING if run.started else RunState.QUEUED
     _move(run, state, actor, kind, **data)
@@ -579,7 +579,7 @@ def go_on(run: Run, actor: User, kind: str, **data: Any) -> Run:
 
 def _move(run: Run, state: RunState, actor: User, kind: str, **data: Any) -> Run:
     run.state = state
-    run.save(update_fields=["state", "ended", "resumed", "resumed_by", "stop_reason", "budget", "token_budget"])
+    run.save(update_fields=["state", "ended", "resumed", "resumed_by", "stop", "budget", "token_budget"])
     _event(run, actor, kind, **data)
     take_back(run, run.study)
     return run

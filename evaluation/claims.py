@@ -29,6 +29,7 @@ from lhdr_site.endpoints.limits import take_turn
 
 from .models import Labelling, Response, Run, RunEvent, RunState, Tryout, Verdict, Work
 from .rows import fetch_row, update_row
+from .stops import Stop
 from .telling import tell_run_stopped
 
 log = structlog.get_logger(__name__)
@@ -239,20 +240,19 @@ def _claim(run_pk: int, which: dict[Any, str]) -> Claim | Wait | None:
             if state not in ACTIVE or pk is None:
                 return wait
             if used_up:
-                stop_run(run_pk, ErrorKind.BUDGET, f"The budget is used up. {ErrorKind.BUDGET.remedy}")
+                stop_run(run_pk, Stop.BUDGET)
                 return None
             if broken:
-                stop_run(run_pk, None, f"No call is made to {endpoint} until a person lets it try again: {broken}")
+                stop_run(run_pk, Stop.HELD_BACK, endpoint_id=endpoint_pk, endpoint=endpoint, reason=broken)
                 return None
             if study_used_up:
-                stop_run(run_pk, ErrorKind.BUDGET, f"The budget of its study is used up. {ErrorKind.BUDGET.remedy}")
+                stop_run(run_pk, Stop.STUDY_BUDGET)
                 return None
             if not may_start:
                 return None
             if not affordable:
                 if not fetch_row(_ANY_UNDER_WAY, [run_pk])[0]:
-                    left = "What is left of the budget does not pay for one more call."
-                    stop_run(run_pk, ErrorKind.BUDGET, f"{left} {ErrorKind.BUDGET.remedy}")
+                    stop_run(run_pk, Stop.TOO_LITTLE)
                 return None
             if has_room:
                 seconds = take_turn(endpoint_pk, now) if paced else 0.0
@@ -381,15 +381,15 @@ def pause_for_model(run_pk: int, who: str, requested: str, returned: str) -> Non
     run = Run.objects.get(pk=run_pk)
     if run.state not in ACTIVE or returned in run.models_accepted:
         return
-    reason = f"{who} was asked for as {requested}, and {returned} answered."
-    Run.objects.filter(pk=run_pk).update(state=RunState.PAUSED, stop_reason=reason)
-    data = {"reason": reason, "requested": requested, "returned": returned}
-    RunEvent.objects.create(run_id=run_pk, kind="run.model_differs", data=data)
-    tell_run_stopped(run_pk, reason)
+    stop = {"why": Stop.MODEL, "who": who, "requested": requested, "returned": returned}
+    Run.objects.filter(pk=run_pk).update(state=RunState.PAUSED, stop=stop)
+    RunEvent.objects.create(run_id=run_pk, kind="run.model_differs", data=stop)
+    tell_run_stopped(run_pk)
 
 
-def stop_run(run_pk: int, kind: ErrorKind | None, reason: str) -> None:
+def stop_run(run_pk: int, why: Stop, **facts: Any) -> None:
     """Stop a run inside the caller's transaction; what is done stays, what is open waits for a resume."""
-    if Run.objects.filter(pk=run_pk, state__in=ACTIVE).update(state=RunState.STOPPED, stop_reason=reason):
-        RunEvent.objects.create(run_id=run_pk, kind="run.stopped", data={"error_kind": kind, "reason": reason})
-        tell_run_stopped(run_pk, reason)
+    stop = {"why": why, **facts}
+    if Run.objects.filter(pk=run_pk, state__in=ACTIVE).update(state=RunState.STOPPED, stop=stop):
+        RunEvent.objects.create(run_id=run_pk, kind="run.stopped", data=stop)
+        tell_run_stopped(run_pk)

@@ -10,9 +10,10 @@ from django.utils.translation import gettext_lazy
 from lhdr_site.shared.events import SOURCES, Source
 
 from .models import Condition, ConfigurationEvent, RunEvent, StudyEvent
+from .stops import words_of_stop
 
 FACTS = (
-    "items", "carried", "file", "tried_again", "responses", "verdicts", "judge", "reason", "completed", "failed",
+    "items", "carried", "file", "tried_again", "responses", "verdicts", "judge", "completed", "failed",
     "model", "labels", "labeller",
 )  # fmt: skip
 SENTENCES = {
@@ -78,6 +79,8 @@ PLAN_WORDS = {
 def words_of(event: RunEvent) -> str:
     """What happened to a run, in a sentence: who did it stands there too."""
     data = {"who": _who(event), **{name: event.data.get(name, "") for name in FACTS}}
+    if event.kind in ("run.stopped", "run.model_differs"):
+        data["reason"] = words_of_stop(event.data)
     kind = f"{event.kind}.carried" if event.data.get("carried") else event.kind
     kind = "labels.asked.later" if kind == "labels.asked" and not event.data.get("labels") else kind
     return str(SENTENCES.get(kind, gettext_lazy("%(who)s changed the run"))) % data

@@ -18,6 +18,7 @@ from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.shared.events import Event
 
 from .prompts import TEMPLATES
+from .stops import words_of_stop
 
 MOST_TIMES = 20  # samples per item, verdicts per judge
 
@@ -238,7 +239,7 @@ class Run(Extent):
     is_trial = models.BooleanField(default=False)  # on part of the release; kept out of the leaderboard
     imported = models.CharField(max_length=64, blank=True)  # SHA-256 of the rows of the file its responses are from
     state = models.CharField(max_length=10, choices=RunState, default=RunState.QUEUED)
-    stop_reason = models.TextField(blank=True)
+    stop = models.JSONField(default=dict, blank=True)  # why it stopped or pauses by itself: see stops.py
     note = models.TextField(_("note"), blank=True)
     concurrency = models.PositiveIntegerField(_("calls at once"), default=8, validators=[MinValueValidator(1)])
     item_count = models.PositiveIntegerField()  # of the release; a trial has responses for fewer
@@ -276,6 +277,10 @@ class Run(Extent):
 
     def __str__(self) -> str:
         return f"run {self.number}"
+
+    @property
+    def stop_reason(self) -> str:
+        return words_of_stop(self.stop)
 
     @property
     def usage(self) -> Decimal | None:

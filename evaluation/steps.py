@@ -51,6 +51,7 @@ from .reports import store_leaderboards
 from .rows import fetch_row, insert_row
 from .scoring.doubts import doubtful_steps
 from .scoring.judge_output import Unparseable, parse_judge_output
+from .stops import Stop
 from .study_steps import end_studies
 from .telling import tell_run_done
 
@@ -356,7 +357,7 @@ def _fail(held: Claim, error: CallError, max_tries: int) -> None:
             return
         failed = held.write(status=Status.FAILED, ended=now, cost=cost_of_all(held), **fields)
         if failed and error.kind.permanent and _all_permanent(held):
-            stop_run(held.run_pk, error.kind, f"{error.message} {error.kind.remedy}")
+            stop_run(held.run_pk, Stop.ERRORS, error_kind=error.kind, error=error.message)
 
 
 def _all_permanent(held: Claim) -> bool:

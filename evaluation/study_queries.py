@@ -15,9 +15,9 @@ from django.db.models import Avg, Count, QuerySet, Sum
 from django.http import Http404
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
-from lhdr_site.endpoints.errors import ErrorKind
 
-from .models import Condition, Judge, Response, Run, RunEvent, RunState, Study, StudyEvent, System, Verdict, Work
+from .models import Condition, Judge, Response, Run, RunState, Study, StudyEvent, System, Verdict, Work
+from .stops import BUDGET_STOPS
 
 Status = Work.Status
 GOING = (RunState.QUEUED, RunState.RUNNING)
@@ -162,9 +162,6 @@ class Matrix:
         self.spent = sum((run.spent for run in every), Decimal(0))
         self.tokens = sum(run.tokens for run in every)
         self.unpriced = sum(run.unpriced for run in every)
-        stops = RunEvent.objects.filter(run__in=[r for r in self.runs if r.state == RunState.STOPPED])
-        stops = stops.filter(kind="run.stopped").order_by("pk")
-        self._stops = dict(stops.values_list("run", "data__error_kind"))
         run_of = {(run.system_id, run.condition): run for run in self.runs}
         systems = study.systems.select_related("endpoint").order_by("group", "name")
         answered, judged = self._answered(), self._judged()
@@ -232,8 +229,8 @@ class Matrix:
         elif endpoint.broken:
             cell.add("broken", count)
         elif run.state == RunState.STOPPED:
-            stop = self._stops.get(run.pk) or ""
-            cell.add(*("budget", count) if stop == ErrorKind.BUDGET else ("stopped", count, stop))
+            over = run.stop.get("why") in BUDGET_STOPS
+            cell.add(*("budget", count) if over else ("stopped", count, run.stop.get("error_kind", "")))
         else:
             cell.add("pending", count)
 

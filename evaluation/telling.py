@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from annotation.benchmarks import ENDS, tell_of_end, withdraw_end
 
 from .models import Labelling, Response, Run, RunEvent, RunState, Study, Verdict, Work
+from .stops import words_of_stop
 
 Status = Work.Status
 CENTS = Decimal("0.1")  # USD; below, two more digits are said
@@ -48,10 +49,10 @@ def tell_run_done(run: Run, answered: int) -> None:
     _tell_of_run(run, "run.finished", {**counts, "spent": str(run.spent), "unpriced": run.unpriced})
 
 
-def tell_run_stopped(run_pk: int, reason: str) -> None:
+def tell_run_stopped(run_pk: int) -> None:
     """It stopped, or pauses, by itself; of a study too, since somebody has to see to it."""
     run = Run.objects.select_related("benchmark", "system", "release").get(pk=run_pk)
-    _tell_of_run(run, "run.paused" if run.state == RunState.PAUSED else "run.stopped", {"reason": reason})
+    _tell_of_run(run, "run.paused" if run.state == RunState.PAUSED else "run.stopped", {"stop": run.stop})
 
 
 def tell_run_cancelled(run: Run, actor: User) -> None:
@@ -105,11 +106,13 @@ def _run_done(facts: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _run_stopped(facts: Mapping[str, Any]) -> tuple[str, str]:
-    return _words_of_run(_("Run %(n)d (%(system)s on %(release)s) stopped: %(reason)s"), facts)
+    title = _("Run %(n)d (%(system)s on %(release)s) stopped: %(reason)s")
+    return _words_of_run(title, {**facts, "reason": words_of_stop(facts["stop"])})
 
 
 def _run_paused(facts: Mapping[str, Any]) -> tuple[str, str]:
-    return _words_of_run(_("Run %(n)d (%(system)s on %(release)s) pauses: %(reason)s"), facts)
+    title = _("Run %(n)d (%(system)s on %(release)s) pauses: %(reason)s")
+    return _words_of_run(title, {**facts, "reason": words_of_stop(facts["stop"])})
 
 
 def _run_cancelled(facts: Mapping[str, Any]) -> tuple[str, str]:

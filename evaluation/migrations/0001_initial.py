@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
                 ('is_trial', models.BooleanField(default=False)),
                 ('imported', models.CharField(blank=True, max_length=64)),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('paused', 'paused'), ('finished', 'finished'), ('cancelled', 'cancelled'), ('stopped', 'stopped')], default='queued', max_length=10)),
-                ('stop_reason', models.TextField(blank=True)),
+                ('stop', models.JSONField(blank=True, default=dict)),
                 ('note', models.TextField(blank=True, verbose_name='note')),
                 ('concurrency', models.PositiveIntegerField(default=8, validators=[django.core.validators.MinValueValidator(1)], verbose_name='calls at once')),
                 ('item_count', models.PositiveIntegerField()),

@@ -425,7 +425,7 @@ def test_matrix_and_list_take_as_many_queries_for_large_studies(setting, django_
     fill(setting, large)
     Run.objects.update(state="stopped")
     for study in (small, large):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(5):
             matrix = Matrix(study)
             assert not matrix.is_complete
         with django_assert_num_queries(2):

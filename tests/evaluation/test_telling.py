@@ -15,14 +15,15 @@ from django.utils import timezone
 from annotation import benchmark_actions, comment_actions, notice_actions, notices, tasks
 from annotation.models import Comment, Notice
 from annotation.states import Role
-from evaluation import actions, steps, study_actions, telling
+from evaluation import actions, steps, stops, study_actions, telling
+from evaluation.events import words_of
 from evaluation.models import Run, RunState, Study
 from evaluation.study_steps import end_studies
 from lhdr_site.endpoints import demo_server as server
 from tests.evaluation.setting import Setting, make_setting, work_through
 from tests.factories import make_user
 
-STOP = {"n": 1, "system": "s", "release": "r1", "reason": "no\n\nkey"}
+STOP = {"n": 1, "system": "s", "release": "r1", "stop": {"why": "errors", "error": "no\n\nkey"}}
 
 
 def told(user: Any) -> list[str]:
@@ -303,6 +304,24 @@ def test_end_is_worded_when_it_is_shown(setting: Setting, monkeypatch: pytest.Mo
     monkeypatch.setattr(telling, "_", lambda text: text.replace("is done", "ist fertig"))
     [sentence] = told(setting.team.admin)
     assert "ist fertig" in sentence
+
+
+def test_why_a_run_stopped_is_worded_wherever_and_whenever_it_is_shown(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its page, in its events, over the API and in what is told of it: the row holds facts alone."""
+    run = setting.launch(budget=Decimal("0.01"))
+    Run.objects.filter(pk=run.pk).update(spent=run.budget)
+    run = work_through(run)
+    assert run.stop == run.events.first().data == {"why": "budget"}
+    assert run.stop_reason == "The budget is used up. Raise the budget, then resume."
+    monkeypatch.setattr(stops, "_SENTENCES", {stops.Stop.BUDGET: "Alle."})
+    monkeypatch.setattr(stops, "_", lambda text: "Mehr her.")
+    assert words_of(run.events.first()) == "The run stopped by itself: Alle. Mehr her."
+    assert told(setting.team.admin) == [f"Run 1 ({setting.system.name} on r1) stopped: Alle. Mehr her."]
+    client = setting.team.client("ann")
+    assert "</b> Alle. Mehr her." in client.get(f"/b/bench/runs/{run.number}/").content.decode()
+    assert client.get(f"/api/benchmarks/bench/runs/{run.number}/").json()["stop_reason"] == "Alle. Mehr her."
 
 
 # --- where it is shown

@@ -321,7 +321,7 @@ def test_refused_form_leads_back_to_its_page_and_nowhere_else(
 
 def test_run_that_stopped_for_its_budget_is_resumed_with_a_higher_one(setting: Setting) -> None:
     run = setting.launch(budget=Decimal("0.01"))
-    Run.objects.filter(pk=run.pk).update(state="stopped", spent="0.02", stop_reason="The budget is used up.")
+    Run.objects.filter(pk=run.pk).update(state="stopped", spent="0.02", stop={"why": "budget"})
     client = setting.team.client("admin")
     assert "The budget is used up." in client.get(url("run-page", run)).content.decode()
     refused = client.post(url("run-resume", run))

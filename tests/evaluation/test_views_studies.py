@@ -10,6 +10,7 @@ from django.urls import reverse
 from evaluation import study_actions
 from evaluation.claims import stop_run
 from evaluation.models import Run, RunState, Study
+from evaluation.stops import Stop
 from evaluation.study_queries import Matrix
 from lhdr_site.endpoints.errors import ErrorKind
 from lhdr_site.endpoints.models import Endpoint
@@ -235,7 +236,7 @@ def test_matrix_says_where_runs_stopped_and_where_an_endpoint_is_broken(setting:
     run = study.runs.get()
     client = setting.team.client("admin")
     with transaction.atomic():
-        stop_run(run.pk, ErrorKind.AUTH, "401")
+        stop_run(run.pk, Stop.ERRORS, error_kind=ErrorKind.AUTH, error="401")
     text = words(client.get(url("page", study)))
     assert "3 wait: the run stopped: Key missing or not accepted" in text and "Fill the holes" in text
     Endpoint.objects.update(broken="401 again and again")
