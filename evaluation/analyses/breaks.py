@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from evaluation.models import Group
 from evaluation.scoring.chains import SHARES, StepCost, breaks, failure_by_level, sensitivity, step_costs
 
 from .base import Analysis, Options
 from .tables import Column, Picture, Result, Table, percent_column
-from .words import address_of, lacking, step_name
+from .words import address_of, groups_of_systems, lacking, step_name
 
 if TYPE_CHECKING:
     from .data import Results
@@ -24,23 +23,21 @@ DRAWS = 20  # of each share of edges: the spread is narrow, as a draw touches al
 
 def compute_levels(results: Results, options: Options) -> Result:
     """Counted over judged responses: a response without a verdict states nothing and denies nothing."""
-    stated, graphs = results.stated[results.main], [item.prerequisites for item in results.items]
-    groups = [run.system.group for run in results.runs]
-    parts = [(str(Group(group).label), [at for at, g in enumerate(groups) if g == group]) for group in Group.values]
-    parts = [(label, at) for label, at in parts if at]
-    if len(parts) > 1:
-        parts.insert(0, (_("all"), list(range(len(groups)))))
+    import numpy as np
+
+    stated, graphs = results.all_stated[results.main], [item.prerequisites for item in results.items]
+    weights = results.weights(results.all_answers[results.main] >= 0)
     thirds = [_("first third"), _("middle third"), _("last third")]
     rows, short = [], []
-    for label, at in parts:
-        found = failure_by_level(stated[at], graphs)
-        for third, rate in enumerate(found.rates()):
-            counts = {"steps": found.steps[third], "failed": found.failed[third]}
-            rows.append({"group": label, "systems": len(at), "third": thirds[third], **counts, "rate": rate})
-        if found.short_steps:
-            rate = found.short_failed / found.short_steps
-            counts = {"steps": found.short_steps, "failed": found.short_failed}
-            short.append({"group": label, "systems": len(at), **counts, "rate": rate})
+    for label, runs in groups_of_systems(results):
+        at = np.isin(results.run_of, runs)
+        found = failure_by_level(stated[at], graphs, weights[at])
+        parts = zip(found.steps, found.failed, found.rates, strict=True)
+        *of_thirds, of_short = ({"steps": steps, "failed": failed, "rate": rate} for steps, failed, rate in parts)
+        head = {"group": label, "systems": len(runs)}
+        rows += [{**head, "third": third, **its} for third, its in zip(thirds, of_thirds, strict=True)]
+        if of_short["steps"]:
+            short.append({**head, **of_short})
     group_columns = (Column("group", _("group")), Column("systems", _("systems"), "count"))
     figures = (
         Column("steps", _("steps judged"), "count"),
@@ -54,22 +51,31 @@ def compute_levels(results: Results, options: Options) -> Result:
     if short:
         title = _("Items of fewer than three levels, which have no thirds")
         tables.append(Table("short", title, (*group_columns, *figures), short))
-    return Result(tables, int((results.answers[results.main] >= 0).sum()), lacking(results))
+    return Result(tables, int((results.all_answers[results.main] >= 0).sum()), lacking(results))
 
 
 @dataclass(frozen=True, slots=True)
 class ItemCosts:
-    """Where responses to one item break. place: among the items. steps: of its checklist. worst: position of the step
-    at which the most responses break first, None where none breaks."""
+    """Where responses to one item break. place: among the items. judged: responses. steps: of its checklist. worst:
+    position of the step at which the most responses break first, those of a run together weighing 1; None where none
+    breaks. runs: with a judged response."""
 
     place: int
     judged: int
+    runs: int
     steps: list[StepCost]
     worst: int | None
 
     @property
     def first(self) -> int:
         return self.steps[self.worst].first if self.worst is not None else 0
+
+    @property
+    def share(self) -> float | None:
+        """Of the responses, that break first at the worst step; None where none was judged."""
+        if not self.judged:
+            return None
+        return self.steps[self.worst].share if self.worst is not None else 0.0
 
     @property
     def loss(self) -> float:
@@ -80,14 +86,22 @@ def item_costs(results: Results) -> list[ItemCosts]:
     """Every item under the main judge: first those at one step of which the most responses break, then by what is
     lost."""
     found = []
+    judged = results.all_answers[results.main] >= 0
+    weights, runs = results.weights(judged), (results.by_run(judged) > 0).sum(axis=0).tolist()
     for place, item in enumerate(results.items):
-        at = results.answers[results.main, :, place] >= 0
-        steps = step_costs(results.stated[results.main, at, place, : len(item.prerequisites)], item.prerequisites)
-        worst = max(range(len(steps)), key=lambda step: (steps[step].first, steps[step].loss), default=None)
+        at, needs = judged[:, place], item.prerequisites
+        steps = step_costs(results.all_stated[results.main, at, place, : len(needs)], needs, weights[at, place])
+        order = [(_even(step.share), _even(step.loss)) for step in steps]
+        worst = order.index(max(order)) if order else None
         if worst is not None and not steps[worst].first:
             worst = None
-        found.append(ItemCosts(place, int(at.sum()), steps, worst))
-    return sorted(found, key=lambda its: (-its.first, -its.loss, its.place))
+        found.append(ItemCosts(place, int(at.sum()), runs[place], steps, worst))
+    return sorted(found, key=lambda its: (-_even((its.share or 0) * its.runs), -_even(its.loss), its.place))
+
+
+def _even(value: float) -> float:
+    """For an order in which sums of the same fractions are equal, whatever their order was."""
+    return round(value, 9)
 
 
 def _cause_items(results: Results, options: Options) -> Table:
@@ -101,7 +115,7 @@ def _cause_items(results: Results, options: Options) -> Table:
             "step": step_name(results, its.place, its.worst) if its.worst is not None else "",
             "first": its.first,
             "judged": its.judged,
-            "share": its.first / its.judged if its.judged else None,
+            "share": its.share,
             "loss": its.loss,
         }
         for its in item_costs(results)
@@ -122,41 +136,48 @@ def _cause_items(results: Results, options: Options) -> Table:
 def compute_causes(results: Results, options: Options) -> Result:
     import numpy as np
 
-    stated, judged = results.stated[results.main], results.answers[results.main] >= 0
+    stated, judged = results.all_stated[results.main], results.all_answers[results.main] >= 0
+    weights = results.weights(judged)
     rows: list[dict[str, Any]] = []
     of_runs: list[dict[str, Any]] = [
         {"system": label, "broken": 0, "judged": 0, "loss": 0.0, "item": None, "step": None, "worst": 0.0}
         for label in results.labels
     ]
     for place, item in enumerate(results.items):
-        runs = np.flatnonzero(judged[:, place])
-        first, loss = breaks(stated[runs, place, : len(item.prerequisites)], item.prerequisites)
-        for at, run in enumerate(runs.tolist()):
-            mine = of_runs[run]
-            mine["judged"] += 1
-            mine["broken"] += bool(first[at].any())
-            mine["loss"] += float(loss[at].sum()) / len(results.items)
-            step = int(loss[at].argmax())
-            if loss[at, step] > mine["worst"]:
-                mine |= {"worst": float(loss[at, step]), "item": item.uid, "step": step_name(results, place, step)}
+        at = np.flatnonzero(judged[:, place])
+        run_of, each = results.run_of[at], weights[at, place]
+        first, loss = breaks(stated[at, place, : len(item.prerequisites)], item.prerequisites)
+        for run in np.unique(run_of).tolist():
+            mine, its = of_runs[run], run_of == run
+            mine["judged"] += int(its.sum())
+            mine["broken"] += int(first[its].any(axis=1).sum())
+            of_item = loss[its].sum(axis=0) / int(results.samples[run])  # what has no verdict loses nothing
+            mine["loss"] += float(of_item.sum()) / len(results.items)
+            step = int(of_item.round(9).argmax())
+            if _even(of_item[step]) > _even(mine["worst"]):
+                mine |= {"worst": float(of_item[step]), "item": item.uid, "step": step_name(results, place, step)}
+        total = each @ loss
         for step in np.flatnonzero(first.any(axis=0) | loss.any(axis=0)).tolist():
             rows.append(
                 {
                     "item": item.uid,
                     "step": step_name(results, place, step),
+                    "systems": len(np.unique(run_of[first[:, step]])),
                     "first": int(first[:, step].sum()),
-                    "judged": len(runs),
-                    "share": float(first[:, step].mean()),
-                    "loss": float(loss[:, step].mean()),
-                    "total": float(loss[:, step].sum()),
+                    "judged": len(at),
+                    "share": float(each @ first[:, step] / each.sum()),
+                    "loss": float(total[step] / each.sum()),
+                    "total": float(total[step]),
                 }
             )
     everything = sum(row["total"] for row in rows)
     for row in rows:
         row["of_all"] = row["total"] / everything if everything else None
-    costly = sorted((row for row in rows if row["total"]), key=lambda row: (-row["total"], row["item"], row["step"]))
-    shared = [row for row in rows if row["first"] > 1]
-    shared.sort(key=lambda row: (-row["first"], -row["share"], row["item"], row["step"]))
+    costly = sorted(
+        (row for row in rows if row["total"]), key=lambda row: (-_even(row["total"]), row["item"], row["step"])
+    )
+    shared = [row for row in rows if row["systems"] > 1]
+    shared.sort(key=lambda row: (-row["systems"], -_even(row["share"]), row["item"], row["step"]))
     step_columns = (Column("item", _("item")), Column("step", _("step")))
     counts = (
         Column("first", _("responses that first break here"), "count"),
@@ -180,7 +201,7 @@ def compute_causes(results: Results, options: Options) -> Result:
         Table(
             "shared",
             _("Steps at which several systems break first"),
-            (*step_columns, *counts),
+            (*step_columns, Column("systems", _("systems that break first here"), "count"), *counts),
             shared[:MOST],
             _shown(len(shared)) if shared else _("No two systems break first at one step."),
         ),
@@ -208,7 +229,8 @@ def _shown(count: int) -> str:
 
 def compute_sensitivity(results: Results, options: Options) -> Result:
     graphs = [item.prerequisites for item in results.items]
-    found = sensitivity(results.stated[results.main], graphs, draws=DRAWS, seed=options.seed)
+    stated, run_of = results.all_stated[results.main], results.run_of
+    found = sensitivity(stated, graphs, run_of=run_of, draws=DRAWS, seed=options.seed)
     rows = []
     for label, its in zip(results.labels, found, strict=True):
         row: dict[str, Any] = {"system": label, "DACS": its.dacs, "DACS_low": its.one_edge[0]}
@@ -229,7 +251,7 @@ def compute_sensitivity(results: Results, options: Options) -> Result:
     note = text % {"edges": found[0].edges, "draws": DRAWS}
     picture = Picture("intervals", "system", ("DACS", *(key for key, _share in shares)))
     table = Table("sensitivity", _("DACS when edges are left out"), columns, rows, note, picture)
-    return Result([table], int((results.answers[results.main] >= 0).sum()), lacking(results))
+    return Result([table], int((results.all_answers[results.main] >= 0).sum()), lacking(results))
 
 
 LEVELS = Analysis(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The people's word: answers (R, n) and steps (R, n, M) of 1, 0, and -1 where nobody judged."""
+    """The people's word: answers (S, n) and steps (S, n, M) of 1, 0, and -1 where nobody judged."""
 
     answers: NDArray[np.int8]
     stated: NDArray[np.int8]
@@ -46,17 +46,18 @@ def compute(results: Results, options: Options) -> Result:
         return Result([], 0, [lack])
     main = results.main if results.main in models else models[0]
     missing = lacking(results)
-    unmarked = [label for label, row in zip(results.labels, marked, strict=True) if not row.any()]
+    of_runs = results.by_run(marked) > 0  # (R, n): of an item asked several times, whether any sample is marked
+    unmarked = [label for label, row in zip(results.labels, of_runs, strict=True) if not row.any()]
     if unmarked:
         missing.append(_("No person has judged a response of %s.") % ", ".join(unmarked))
-    partial = int(marked.any(axis=1).sum()) * len(results.items) - int(marked.sum())
+    partial = int(of_runs.any(axis=1).sum()) * len(results.items) - int(of_runs.sum())
     warnings = []
     if partial:
         text = _(
             "People judged %(marked)d of %(all)d items of these systems. The corrected figures hold if these are a "
             "random sample; chosen by hand they do not."
         )
-        warnings.append(text % {"marked": marked.sum(), "all": partial + int(marked.sum())})
+        warnings.append(text % {"marked": of_runs.sum(), "all": partial + int(of_runs.sum())})
     rows_of_people = Verdict.objects.filter(run__in=results.runs, judge__in=[results.judges[at] for at in people])
     seen = rows_of_people.filter(repeat=1, blind=False).count()
     if seen:
@@ -69,7 +70,7 @@ def _people(results: Results, people: list[int]) -> _People:
     """Of several people's verdicts on a response: yes where at least half of them say so."""
     import numpy as np
 
-    answers, stated = results.answers[people], results.stated[people]
+    answers, stated = results.all_answers[people], results.all_stated[people]
     given = answers >= 0
     count = given.sum(axis=0)
 
@@ -84,11 +85,11 @@ def _people(results: Results, people: list[int]) -> _People:
 def _against(results: Results, models: list[int], word: _People) -> Table:
     rows = []
     for at in models:
-        both = (results.answers[at] >= 0) & (word.answers >= 0)
+        both = (results.all_answers[at] >= 0) & (word.answers >= 0)
         steps = both[..., None] & (word.stated >= 0)
         for what, mine, theirs, cells in (
-            (_("answers"), results.answers[at], word.answers, both),
-            (_("steps"), results.stated[at], word.stated, steps),
+            (_("answers"), results.all_answers[at], word.answers, both),
+            (_("steps"), results.all_stated[at], word.stated, steps),
         ):
             marks = compare_marks(mine[cells] == 1, theirs[cells] == 1)
             rows.append(
@@ -120,6 +121,8 @@ def _against(results: Results, models: list[int], word: _People) -> Table:
     note = _(
         "Precision: of what the judge credits, what people credit; recall: of what people credit, what the judge does."
     )
+    if (results.samples > 1).any():
+        note += " " + _("Of several samples every judged one counts by itself here.")
     if word.several:
         note += " " + _("Where several people judged a response (%d), half of them make a yes.") % word.several
     return Table("marks", _("Judges against people"), columns, rows, note)
@@ -128,10 +131,12 @@ def _against(results: Results, models: list[int], word: _People) -> Table:
 def _corrected(results: Results, main: int, word: _People) -> Table:
     import numpy as np
 
-    marked = word.answers >= 0
+    cells = word.answers >= 0
+    weights, marked = results.weights(cells), results.by_run(cells) > 0
     judge = results.values(main)
     real = score_matrix(results.graph, word.answers == 1, results.graph.pack_array(word.stated))
-    real_of = dict(zip(METRICS, (real.oa, real.sa, real.cs, real.dacs), strict=True))
+    scores = real.oa, real.sa, real.cs, real.dacs
+    real_of = {m: results.by_run(of_samples * weights) for m, of_samples in zip(METRICS, scores, strict=True)}
     rows: list[dict[str, Any]] = []
     for run, label in enumerate(results.labels):
         for metric in METRICS if marked[run].any() else ():

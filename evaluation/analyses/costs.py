@@ -64,7 +64,7 @@ def compute(results: Results, options: Options) -> Result:
             "Responses carried over from earlier runs: %d; they count with what they cost there, and without time."
         )
         missing.append(text % carried)
-    return Result(_tables(rows), int(results.scores["attempted"].sum()), missing)
+    return Result(_tables(rows), int(results.scores["judged"].sum()), missing)
 
 
 def _spent(results: Results) -> dict[int, dict[str, Any]]:

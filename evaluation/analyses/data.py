@@ -14,7 +14,7 @@ from django.db.models import F
 
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem
-from evaluation.cells import Grid, read_cells, store_cells
+from evaluation.cells import Grid, read_cells, rows_of_samples, store_cells
 from evaluation.models import Condition, Judge, Run, Verdict
 from evaluation.scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
@@ -53,25 +53,12 @@ class Results:
     all_completed: NDArray[np.bool_]
     run_of: NDArray[np.intp]
 
-    @property
-    def answers(self) -> NDArray[np.int8]:
-        """(J, R, n) of the first samples."""
-        return self.all_answers[:, : len(self.runs)]
-
-    @property
-    def stated(self) -> NDArray[np.int8]:
-        """(J, R, n, M) of the first samples."""
-        return self.all_stated[:, : len(self.runs)]
-
-    @property
-    def completed(self) -> NDArray[np.bool_]:
-        """(R, n) of the first samples."""
-        return self.all_completed[: len(self.runs)]
-
     def by_run(self, cells: NDArray[Any]) -> NDArray[Any]:
         """(R, …) sums over the samples of each run, of (S, …) cells."""
         import numpy as np
 
+        if len(self.run_of) == len(self.runs):
+            return cells.astype(np.int64) if cells.dtype == bool else cells
         sums = np.zeros((len(self.runs), *cells.shape[1:]), dtype=np.int64 if cells.dtype == bool else cells.dtype)
         np.add.at(sums, self.run_of, cells)
         return sums
@@ -82,6 +69,18 @@ class Results:
         import numpy as np
 
         return np.bincount(self.run_of, minlength=len(self.runs))
+
+    @cached_property
+    def row_of(self) -> dict[tuple[int, int], int]:
+        """(run's key, number of the sample) -> its row."""
+        return rows_of_samples(self.runs)
+
+    def weights(self, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(S, n) what each flagged cell of (S, n) counts, so that the flagged samples of a run and item add up to 1; 0
+        elsewhere."""
+        import numpy as np
+
+        return np.asarray(cells / np.maximum(self.by_run(cells), 1)[self.run_of])
 
     @cached_property
     def graph(self) -> ReleaseGraph:
@@ -102,26 +101,25 @@ class Results:
             for name, run in zip(names, self.runs, strict=True)
         ]
 
-    def vector(self, judge: int, run: int, item: int) -> list[int] | None:
-        """One verdict's checklist vector; None without a verdict."""
-        if self.answers[judge, run, item] < 0:
-            return None
-        row: list[int] = self.stated[judge, run, item, : self.lengths[item]].tolist()
-        return row
+    def of_samples(self, judge: int) -> dict[str, NDArray[np.float64]]:
+        """Metric -> (S, n) fractions under a judge: what has no verdict is wrong with nothing stated."""
+        if judge not in self._of_samples:
+            stated = self.graph.pack_array(self.all_stated[judge])
+            scores = score_matrix(self.graph, self.all_answers[judge] == 1, stated)
+            found = zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)
+            self._of_samples[judge] = dict(found)
+        return self._of_samples[judge]
+
+    @cached_property
+    def _of_samples(self) -> dict[int, dict[str, NDArray[np.float64]]]:
+        return {}
 
     def values(self, judge: int | None = None) -> dict[str, NDArray[np.float64]]:
-        """Metric -> (R, n) fractions under a judge (the main one): what has no verdict is wrong with nothing stated.
-
-        Of an item asked several times, the mean over the samples. `attempted`: whether the first has a verdict.
-        """
-        import numpy as np
-
+        """Metric -> (R, n) fractions under a judge (the main one), of an item asked several times the mean over the
+        samples. `judged`: how many of these have a verdict."""
         at = self.main if judge is None else judge
-        scores = score_matrix(self.graph, self.all_answers[at] == 1, self.graph.pack_array(self.all_stated[at]))
-        of_samples = zip(METRICS, (scores.oa, scores.sa, scores.cs, scores.dacs), strict=True)
-        return {metric: self.by_run(cells) / self.samples[:, None] for metric, cells in of_samples} | {
-            "attempted": np.asarray(self.answers[at] >= 0)
-        }
+        means = {metric: self.by_run(cells) / self.samples[:, None] for metric, cells in self.of_samples(at).items()}
+        return means | {"judged": self.by_run(self.all_answers[at] >= 0)}
 
     @cached_property
     def scores(self) -> dict[str, NDArray[np.float64]]:

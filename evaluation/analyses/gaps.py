@@ -51,7 +51,7 @@ def compute(results: Results, options: Options) -> Result:
             picture=Picture("intervals", "system", ("step_gap",)),
         ),
     ]
-    return Result(tables, int(scores["attempted"].sum()), lacking(results))
+    return Result(tables, int(scores["judged"].sum()), lacking(results))
 
 
 def _columns(metrics: tuple[str, str], gap: str, label: str, share: str = "") -> tuple[Column, ...]:

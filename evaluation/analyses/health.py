@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.models import Response, Work
-from evaluation.scoring.health import FEW_SYSTEMS, consensus_against, final_answer, item_health
+from evaluation.scoring.health import FEW_SYSTEMS, consensus_against, final_answer, item_health, usual_answer
 
 from .base import Analysis, Options
 from .tables import Column, Picture, Result, Table, percent_column
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def compute(results: Results, options: Options) -> Result:
-    judged = results.answers[results.main] >= 0
+    judged = results.scores["judged"] > 0
     unjudged = int((~judged.any(axis=0)).sum())
     missing = lacking(results)
     if unjudged:
@@ -38,7 +38,7 @@ def compute(results: Results, options: Options) -> Result:
         _consensus(results, query),
         _systems(results, judged),
     ]
-    return Result(tables, int(judged.sum()), missing)
+    return Result(tables, int(results.scores["judged"].sum()), missing)
 
 
 def _flag(results: Results, at: int, query: str, what: str, step: int = 0) -> dict[str, str]:
@@ -52,7 +52,8 @@ def _flag_column() -> Column:
 
 
 def _items(results: Results, judged: NDArray[np.bool_], query: str) -> Table:
-    found = item_health(results.scores["OA"], results.scores["DACS"])
+    found = item_health(results.scores["OA"])
+    zero, one = (shares.mean(axis=0).tolist() for shares in _extremes(results))
     disagreements = _disagreements(results)
     rows = []
     for at, (item, its) in enumerate(zip(results.items, found, strict=True)):
@@ -63,12 +64,12 @@ def _items(results: Results, judged: NDArray[np.bool_], query: str) -> Table:
                 "item": item.uid,
                 "judged": count,
                 "solved": its.solved if count else None,
-                "share": its.solved / its.systems if count else None,
+                "share": its.share if count else None,
                 "never": its.never_solved if count else None,
                 "always": its.always_solved if count else None,
                 "correlation": its.total_correlation,
-                "dacs_zero": its.dacs_zero if count else None,
-                "dacs_one": its.dacs_one if count else None,
+                "dacs_zero": zero[at] if count else None,
+                "dacs_one": one[at] if count else None,
                 "answers": answers,
                 "steps": steps,
                 "flag": "",
@@ -94,6 +95,13 @@ def _items(results: Results, judged: NDArray[np.bool_], query: str) -> Table:
     return Table("items", _("Each item"), columns, rows, note, Picture("scatter", "share", ("correlation",)))
 
 
+def _extremes(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(R, n) each: the shares of the samples with DACS 0 and with DACS 1."""
+    dacs = results.of_samples(results.main)["DACS"]
+    zero, one = (results.by_run(cells) / results.samples[:, None] for cells in (dacs == 0, dacs == 1))
+    return zero, one
+
+
 def _disagreements(results: Results) -> list[tuple[float | None, float | None]]:
     """Per item: the shares of responses and of steps on which the models that all judged them are not of one mind."""
     import numpy as np
@@ -101,8 +109,9 @@ def _disagreements(results: Results) -> list[tuple[float | None, float | None]]:
     models = [at for at, judge in enumerate(results.judges) if judge.person_id is None]
     if len(models) < 2:
         return [(None, None)] * len(results.items)
-    answers, stated = results.answers[models], results.stated[models]
+    answers, stated = results.all_answers[models], results.all_stated[models]
     common = np.asarray((answers >= 0).all(axis=0))
+    weights = results.weights(common)
     shares: list[tuple[float | None, float | None]] = []
     for at, length in enumerate(results.lengths):
         cells = common[:, at]
@@ -110,17 +119,19 @@ def _disagreements(results: Results) -> list[tuple[float | None, float | None]]:
             shares.append((None, None))
             continue
         words, steps = answers[:, cells, at], stated[:, cells, at, :length]
-        shares.append((float((words != words[0]).any(axis=0).mean()), float((steps != steps[0]).any(axis=0).mean())))
+        each = weights[cells, at] / weights[cells, at].sum()
+        differ = (words != words[0]).any(axis=0), (steps != steps[0]).any(axis=0).mean(axis=1)
+        shares.append((float(each @ differ[0]), float(each @ differ[1])))
     return shares
 
 
 def _steps(results: Results, judged: NDArray[np.bool_], query: str) -> Table:
     rows = []
     for at, item in enumerate(results.items):
-        count = int(judged[:, at].sum())
-        said = (results.stated[results.main, :, at] == 1).sum(axis=0)
+        count, responses = int(judged[:, at].sum()), int(results.scores["judged"][:, at].sum())
+        said = (results.all_stated[results.main, :, at] == 1).sum(axis=0)
         for step in range(results.lengths[at] if count >= FEW_SYSTEMS else 0):
-            if said[step] in (0, count):
+            if said[step] in (0, responses):
                 which = _("everyone") if said[step] else _("no one")
                 row = {"item": item.uid, "step": step_name(results, at, step), "by": which, "judged": count}
                 rows.append(row | _flag(results, at, query, "steps", step + 1))
@@ -135,12 +146,13 @@ def _steps(results: Results, judged: NDArray[np.bool_], query: str) -> Table:
 
 
 def _consensus(results: Results, query: str) -> Table:
-    given: list[list[str | None]] = [[None] * len(results.runs) for _item in results.items]
+    said: list[list[list[str]]] = [[[] for _run in results.runs] for _item in results.items]
     row_of = {run.pk: at for at, run in enumerate(results.runs)}
     column_of = {item.pk: at for at, item in enumerate(results.items)}
-    texts = Response.objects.filter(run__in=row_of, sample=1, status=Work.Status.COMPLETED)
+    texts = Response.objects.filter(run__in=results.runs, status=Work.Status.COMPLETED).order_by("run", "sample", "pk")
     for run_pk, item_pk, text in texts.values_list("run_id", "release_item_id", "text").iterator(chunk_size=500):
-        given[column_of[item_pk]][row_of[run_pk]] = final_answer(text)
+        said[column_of[item_pk]][row_of[run_pk]].append(final_answer(text))
+    given = [[usual_answer(samples) for samples in runs] for runs in said]
     rows: list[dict[str, Any]] = []
     for at, (item, answers) in enumerate(zip(results.items, given, strict=True)):
         found = consensus_against(answers, [item.document["answer"], *item.document["answer_aliases"]])
@@ -160,20 +172,20 @@ def _consensus(results: Results, query: str) -> Table:
         _flag_column(),
     )
     note = _(
-        "Answers are read off the end of the responses and compared without case, marks and punctuation. %d systems or "
-        "more agree, and more than give the reference answer."
+        "Answers are read off the end of the responses and compared without case, marks and punctuation; of several "
+        "samples the answer given most often. %d systems or more agree, and more than give the reference answer."
     )
     return Table("consensus", _("Consensus against the key"), columns, rows, note % FEW_SYSTEMS)
 
 
 def _systems(results: Results, judged: NDArray[np.bool_]) -> Table:
-    dacs = results.scores["DACS"]
+    zero, one = _extremes(results)
     rows = [
         {
             "system": label,
             "judged": int(judged[at].sum()),
-            "zero": float((dacs[at] == 0).mean()),
-            "one": float((dacs[at] == 1).mean()),
+            "zero": float(zero[at].mean()),
+            "one": float(one[at].mean()),
         }
         for at, label in enumerate(results.labels)
     ]

@@ -30,15 +30,12 @@ def compute(results: Results, options: Options) -> Result:
         return Result([], 0, [*missing, _("This needs runs of one system with and without image.")])
     gains: dict[tuple[int, int], dict[str, Difference]] = {}
     rows = []
+    judged = [results.by_run(answers >= 0).sum(axis=1) for answers in results.all_answers]
     for judge in range(len(results.judges)):
-        judged = [
-            at
-            for at, (_name, a, b) in enumerate(pairs)
-            if all((results.answers[judge, run] >= 0).any() for run in (a, b))
-        ]
-        rows += _rows(results, options, pairs, judge, judged, gains)
+        both = [at for at, (_name, a, b) in enumerate(pairs) if all(judged[judge][run] for run in (a, b))]
+        rows += _rows(results, options, pairs, judge, both, gains)
     main = [row for row in rows if row["judge"] == results.judges[results.main].name]
-    used = sum(int((results.answers[:, run] >= 0).sum()) for _name, a, b in pairs for run in (a, b))
+    used = sum(int(of_judge[run]) for of_judge in judged for _name, a, b in pairs for run in (a, b))
     return Result([_wide(main), _long(main), _judges(results, rows), _families(results, pairs, gains)], used, missing)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -32,7 +31,7 @@ RANKED = ("OA", "DACS")
 def compute(results: Results, options: Options) -> Result:
     values = [results.values(at) for at in range(len(results.judges))]
     others = [at for at in range(len(results.judges)) if at != results.main]
-    common = {at: (results.answers[results.main] >= 0) & (results.answers[at] >= 0) for at in others}
+    common = {at: (results.all_answers[results.main] >= 0) & (results.all_answers[at] >= 0) for at in others}
     main, missing = results.judges[results.main].name, lacking(results)
     for at in others:
         if not common[at].any():
@@ -44,7 +43,7 @@ def compute(results: Results, options: Options) -> Result:
             "moved",
             _("The same responses under another judge than %s") % main,
             _moved_columns(),
-            _moved(results, met, common, values, options),
+            _moved(results, met, common, options),
             _("Over responses that both judged; a change above 0 is a higher score under the other judge."),
         ),
         _moved_items(results, met, common),
@@ -70,7 +69,6 @@ def _moved(
     results: Results,
     others: list[int],
     common: dict[int, NDArray[np.bool_]],
-    values: list[dict[str, NDArray[np.float64]]],
     options: Options,
 ) -> list[dict[str, Any]]:
     """Items are resampled, each with all its responses of both judges; the same resamples for all judges."""
@@ -78,20 +76,24 @@ def _moved(
 
     if not others:
         return []
-    main, old = results.answers[results.main], results.stated[results.main]
-    gains = [((values[at][m] - values[results.main][m]) * common[at]).sum(axis=0) for at in others for m in METRICS]
-    cells = [common[at].sum(axis=0, dtype=np.float64) for at in others for _metric in METRICS]
+    main, old = results.all_answers[results.main], results.all_stated[results.main]
+    mine, weights = results.of_samples(results.main), {at: results.weights(common[at]) for at in others}
+    gains: list[NDArray[np.float64]] = []
+    for at in others:
+        theirs = results.of_samples(at)
+        gains += [((theirs[metric] - mine[metric]) * weights[at]).sum(axis=0) for metric in METRICS]
+    cells = [weights[at].sum(axis=0) for at in others for _metric in METRICS]
     draws = {"seed": options.seed, "resamples": options.resamples}
     changes = iter(ratios(np.stack(gains, axis=1), np.stack(cells, axis=1), **draws))
     rows = []
     for at in others:
-        judge, both, new = results.judges[at], common[at], results.stated[at]
+        judge, both, new = results.judges[at], common[at], results.all_stated[at]
         row: dict[str, Any] = {
             "judge": judge.name,
             "prompt": judge.prompt_version,
             "cells": int(both.sum()),
-            "to_right": int((both & (main == 0) & (results.answers[at] == 1)).sum()),
-            "to_wrong": int((both & (main == 1) & (results.answers[at] == 0)).sum()),
+            "to_right": int((both & (main == 0) & (results.all_answers[at] == 1)).sum()),
+            "to_wrong": int((both & (main == 1) & (results.all_answers[at] == 0)).sum()),
             "to_stated": int((both[..., None] & (old == 0) & (new == 1)).sum()),
             "to_missing": int((both[..., None] & (old == 1) & (new == 0)).sum()),
         }
@@ -107,10 +109,10 @@ def _moved_items(results: Results, others: list[int], common: dict[int, NDArray[
     import numpy as np
 
     answers = np.zeros(len(results.items), dtype=np.int64)
-    steps = np.zeros((len(results.items), results.stated.shape[3]), dtype=np.int64)
+    steps = np.zeros((len(results.items), results.all_stated.shape[3]), dtype=np.int64)
     for at in others:
-        answers += ((results.answers[at] != results.answers[results.main]) & common[at]).sum(axis=0)
-        moved = (results.stated[at] != results.stated[results.main]) & common[at][:, :, None]
+        answers += ((results.all_answers[at] != results.all_answers[results.main]) & common[at]).sum(axis=0)
+        moved = (results.all_stated[at] != results.all_stated[results.main]) & common[at][:, :, None]
         steps += moved.sum(axis=0)
     total = answers + steps.sum(axis=1)
     rows = []
@@ -136,7 +138,7 @@ def _ranks(results: Results, metric: str, values: list[dict[str, NDArray[np.floa
     keys = [f"j{at + 1}" for at in range(len(results.judges))]
     places: list[dict[int, int]] = []
     for at in range(len(results.judges)):
-        runs = [run for run in range(len(results.runs)) if values[at]["attempted"][run].any()]
+        runs = [run for run in range(len(results.runs)) if values[at]["judged"][run].any()]
         places.append(
             dict(zip(runs, ranks([round(float(values[at][metric][r].mean()), 12) for r in runs]), strict=True))
         )
@@ -159,10 +161,10 @@ def _ranks(results: Results, metric: str, values: list[dict[str, NDArray[np.floa
 
 def compute_variants(results: Results, options: Options) -> Result:
     """Each run's scores without its flagged cells, and under the other profile, beside those that are reported."""
-    import numpy as np
-
     flagged, kinds = _flagged(results)
-    attempted = results.scores["attempted"].astype(bool)
+    of_samples = results.of_samples(results.main)
+    weights = results.weights(~flagged)
+    left = results.by_run(~flagged) > 0
     main = results.judges[results.main]
     profiles = {
         profile: results.scores
@@ -172,13 +174,13 @@ def compute_variants(results: Results, options: Options) -> Result:
     }
     without, both = [], []
     for run, label in enumerate(results.labels):
-        kept = ~flagged[run]
-        row: dict[str, Any] = {"system": label, "flagged": int(flagged[run].sum()), "kept": int(kept.sum())}
+        its, kept = results.run_of == run, left[run]
+        row: dict[str, Any] = {"system": label, "flagged": int(flagged[its].sum()), "kept": int(kept.sum())}
         other: dict[str, Any] = {"system": label}
         for metric in METRICS:
-            mine = results.scores[metric][run]
-            row[metric] = float(mine.mean())
-            row[f"{metric}_without"] = float(mine[kept].mean()) if kept.any() else None
+            row[metric] = float(results.scores[metric][run].mean())
+            without_flagged = (of_samples[metric] * weights)[its].sum(axis=0)[kept]
+            row[f"{metric}_without"] = float(without_flagged.mean()) if kept.any() else None
             other |= {f"{metric}_{p}": float(scores[metric][run].mean()) for p, scores in profiles.items()}
         without.append(row)
         both.append(other)
@@ -217,24 +219,24 @@ def compute_variants(results: Results, options: Options) -> Result:
             _("as-published counts each readable half of a verdict, fills short vectors and cuts long ones."),
         ),
     ]
-    return Result(tables, int(np.count_nonzero(attempted)), lacking(results))
+    return Result(tables, int(results.scores["judged"].sum()), lacking(results))
 
 
 def _flagged(results: Results) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """(R, n) whether a response, or the main judge's verdict on it, has a flag; and how many cells have each."""
+    """(S, n) whether a response, or the main judge's verdict on it, has a flag; and how many cells have each."""
     import numpy as np
 
-    row_of = {run.pk: at for at, run in enumerate(results.runs)}
     column_of = {item.pk: at for at, item in enumerate(results.items)}
     cells: dict[str, set[tuple[int, int]]] = {}
-    responses = Response.objects.filter(run__in=row_of).exclude(flags=[])
-    verdicts = Verdict.objects.filter(run__in=row_of, judge=results.judges[results.main], repeat=1).exclude(flags=[])
-    found = responses.annotate(item_pk=F("release_item_id")), verdicts.annotate(item_pk=F("response__release_item_id"))
-    for rows in found:
-        for run_pk, item_pk, flags in rows.values_list("run_id", "item_pk", "flags").iterator(chunk_size=5000):
+    responses = Response.objects.filter(run__in=results.runs).exclude(flags=[])
+    main = results.judges[results.main]
+    verdicts = Verdict.objects.filter(run__in=results.runs, judge=main, repeat=1).exclude(flags=[])
+    for rows, of in (responses, ""), (verdicts, "response__"):
+        places = rows.values_list("run_id", f"{of}sample", f"{of}release_item_id", "flags")
+        for run_pk, sample, item_pk, flags in places.iterator(chunk_size=5000):
             for flag in flags:
-                cells.setdefault(flag, set()).add((row_of[run_pk], column_of[item_pk]))
-    flagged = np.zeros((len(results.runs), len(results.items)), dtype=bool)
+                cells.setdefault(flag, set()).add((results.row_of[run_pk, sample], column_of[item_pk]))
+    flagged = np.zeros(results.all_completed.shape, dtype=bool)
     for at in set().union(*cells.values()):
         flagged[at] = True
     return flagged, {flag: len(places) for flag, places in cells.items()}

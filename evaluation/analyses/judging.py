@@ -13,6 +13,7 @@ from evaluation.scoring.judges import JudgeAgreement, Pair, against_pool, agreem
 
 from .base import Analysis, Options
 from .tables import Column, Picture, Result, Table, percent_column
+from .words import sampled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,25 +24,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Responses as cells: answers (J, C); steps (J, S) with the cell that each belongs to, `of` (S,)."""
+    """Responses as cells: answers (J, C); steps (J, K) with the cell that each belongs to, `of` (K,). clusters: (C,)
+    the run and item of each; weights: (C,), those of the cells of one run and item that all judged add up to 1; None
+    where every item was asked once."""
 
     answers: NDArray[np.int8]
     steps: NDArray[np.int8]
     of: NDArray[np.intp]
+    clusters: NDArray[np.intp]
+    weights: NDArray[np.float64] | None
+
+    @property
+    def of_steps(self) -> NDArray[np.float64] | None:
+        """(K,) the weights of the steps."""
+        return None if self.weights is None else self.weights[self.of]
 
 
 def compute(results: Results, options: Options) -> Result:
     judges, left_out = _comparable(results)
-    missing = (
-        [_("Left out, as judges are compared under one prompt only: %s.") % ", ".join(left_out)] if left_out else []
-    )
+    missing = sampled(results)
+    if left_out:
+        missing.append(_("Left out, as judges are compared under one prompt only: %s.") % ", ".join(left_out))
     if len(judges) < 2:
         return Result([], 0, [*missing, _("Two judges with the same prompt are needed.")])
     names = [results.judges[at].name for at in judges]
     all_runs = _cells(results, judges, list(range(len(results.runs))))
     answers, steps = _agreements(all_runs, options)
     if answers.left_out:
-        text = _("%(count)d of %(n)d answered items lack the verdict of some judge and are left out.")
+        text = _("%(count)d of %(n)d responses lack the verdict of some judge and are left out.")
         missing.append(text % {"count": answers.left_out, "n": answers.left_out + answers.n})
     if not answers.n:
         return Result([], 0, [*missing, _("There is no response that all of these judges have judged.")])
@@ -67,22 +77,31 @@ def _comparable(results: Results) -> tuple[list[int], list[str]]:
 
 
 def _cells(results: Results, judges: list[int], runs: list[int]) -> _Cells:
-    """The answered items of some runs; a judge without a verdict has -1 in its answer and all its steps."""
+    """The answered samples of some runs; a judge without a verdict has -1 in its answer and all its steps."""
     import numpy as np
 
-    longest = results.stated.shape[3]
-    done = results.completed[runs]
-    answers = results.answers[np.ix_(judges, runs)][:, done]
-    flags = results.stated[np.ix_(judges, runs)][:, done]
+    longest = results.all_stated.shape[3]
+    done = results.all_completed & np.isin(results.run_of, runs)[:, None]
+    common = (results.all_answers[judges] >= 0).all(axis=0)
+    answers = results.all_answers[judges][:, done]
+    flags = results.all_stated[judges][:, done]
     lengths = np.broadcast_to(np.array(results.lengths), done.shape)[done]
     within = np.arange(longest)[None] < lengths[:, None]
-    return _Cells(answers, flags[:, within], np.nonzero(within)[0])
+    places = results.run_of[:, None] * done.shape[1] + np.arange(done.shape[1])
+    weights = results.weights(done & common)[done] if (results.samples > 1).any() else None
+    return _Cells(answers, flags[:, within], np.nonzero(within)[0], places[done], weights)
 
 
 def _agreements(cells: _Cells, options: Options) -> tuple[JudgeAgreement, JudgeAgreement]:
     return (
-        agreement(cells.answers, seed=options.seed),
-        agreement(cells.steps, cells.of.tolist(), seed=options.seed),
+        agreement(cells.answers, clusters=cells.clusters, weights=cells.weights, seed=options.seed),
+        agreement(
+            cells.steps,
+            cells.of.tolist(),
+            clusters=cells.clusters[cells.of],
+            weights=cells.of_steps,
+            seed=options.seed,
+        ),
     )
 
 
@@ -171,7 +190,10 @@ def _pairs(results: Results, judges: list[int], answers: tuple[Pair, ...], steps
 def _each(results: Results, judges: list[int], cells: _Cells, answers: JudgeAgreement, steps: JudgeAgreement) -> Table:
     """Leniency, and each judge against the pool of all but the main one."""
     pool = [row for row, at in enumerate(judges) if at != results.main]
-    against = [against_pool(ratings, pool) for ratings in (cells.answers, cells.steps)]
+    against = [
+        against_pool(cells.answers, pool, cells.weights),
+        against_pool(cells.steps, pool, cells.of_steps),
+    ]
     rows = []
     for row, at in enumerate(judges):
         of_answers, of_steps = (found[row] for found in against)

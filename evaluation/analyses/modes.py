@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy
 from audit.figures import SMALL
 from evaluation.failure_modes import Mode
 from evaluation.labels import modes_of
-from evaluation.models import Group, Labelling, Work
+from evaluation.models import Labelling, Work
 from evaluation.scoring.failures import ModeShares, label_agreement, mode_shares
 from evaluation.scoring.label_output import WHOLE
 
 from .base import Analysis, Options
 from .tables import Column, Picture, Result, Table, percent_column
-from .words import lacking
+from .words import groups_of_systems, lacking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Labelled:
-    """What one labeller said by one taxonomy. steps: (R, n, M) and whole: (R, n) int16, positions among `modes`, -1
+    """What one labeller said by one taxonomy. steps: (S, n, M) and whole: (S, n) int16, positions among `modes`, -1
     without a label. unread: responses whose labels could not be read."""
 
     name: str
@@ -54,42 +54,44 @@ def compute(results: Results, options: Options) -> Result:
 
 
 def read_labels(results: Results) -> list[Labelled]:
-    """Labels of what the main judge finds missing in first samples: models first, then people, by name; two queries
-    besides one for each taxonomy of the team's own."""
+    """Labels of what the main judge finds missing: models first, then people, by name; two queries besides one for
+    each taxonomy of the team's own."""
     import numpy as np
 
     main = results.judges[results.main]
-    run_of = {run.pk: at for at, run in enumerate(results.runs)}
     item_of = {item.pk: at for at, item in enumerate(results.items)}
-    given = Labelling.objects.filter(run__in=run_of, basis=main.pk, status=Work.Status.COMPLETED, response__sample=1)
-    rows = given.values_list(
-        "labeller__name", "labeller__person", "taxonomy", "run_id", "response__release_item_id", "labels", "unparseable"
-    )
+    given = Labelling.objects.filter(run__in=results.runs, basis=main.pk, status=Work.Status.COMPLETED)
+    who = "labeller__name", "labeller__person", "taxonomy"
+    where = "run_id", "response__sample", "response__release_item_id"
+    rows = given.values_list(*who, *where, "labels", "unparseable")
     found: dict[tuple[bool, str, str], Labelled] = {}
-    for name, person, taxonomy, run, item, labels, unparseable in rows.order_by("pk"):
+    for name, person, taxonomy, run, sample, item, labels, unparseable in rows.order_by("pk"):
         key = person is not None, name, taxonomy
         if key not in found:
             modes = modes_of(results.release.benchmark, taxonomy)
-            shape = results.stated.shape[1:]
+            shape = results.all_stated.shape[1:]
             nothing = np.full(shape, -1, dtype=np.int16), np.full(shape[:2], -1, dtype=np.int16)
             found[key] = Labelled(name, person is not None, taxonomy, modes, *nothing)
         its = found[key]
         if unparseable:
             found[key] = Labelled(name, its.is_person, taxonomy, its.modes, its.steps, its.whole, its.unread + 1)
-        place = {mode.key: at for at, mode in enumerate(its.modes)}
+        place, cell = {mode.key: at for at, mode in enumerate(its.modes)}, (results.row_of[run, sample], item_of[item])
         for label in labels:
             if label["step"] == WHOLE:
-                its.whole[run_of[run], item_of[item]] = place[label["mode"]]
+                its.whole[cell] = place[label["mode"]]
             else:
-                its.steps[run_of[run], item_of[item], label["step"] - 1] = place[label["mode"]]
+                its.steps[*cell, label["step"] - 1] = place[label["mode"]]
     return [found[key] for key in sorted(found)]
 
 
 def tabulate(results: Results, labelled: Sequence[Labelled], options: Options) -> Result:
     """Everything that the page shows, from labels that were read."""
-    judged = results.answers[results.main] >= 0
-    failed = (results.stated[results.main] == 0) & judged[..., None]
-    silent = int(sum(results.lengths) * len(results.runs) - (results.stated[results.main] >= 0).sum())
+    import numpy as np
+
+    judged = results.all_answers[results.main] >= 0
+    weights = results.weights(judged)
+    failed = (results.all_stated[results.main] == 0) & judged[..., None]
+    silent = int(sum(results.lengths) * len(judged) - (results.all_stated[results.main] >= 0).sum())
     missing, warnings = lacking(results), []
     judge = results.judges[results.main].name
     if not failed.any():
@@ -108,24 +110,22 @@ def tabulate(results: Results, labelled: Sequence[Labelled], options: Options) -
         missing.append(text % {"n": silent})
     if not failed.any() or not labelled:
         return Result([], int(judged.sum()), missing)
-    groups = _groups(results)
+    groups = [(name, runs, np.isin(results.run_of, runs)) for name, runs in groups_of_systems(results)]
+    draws = {"resamples": options.resamples, "seed": options.seed}
     tables = [_coverage(results, labelled, groups, failed)]
     for number, its in enumerate(labelled, 1):
         shares = [
-            (
-                name,
-                mode_shares(its.steps[at], failed[at], len(its.modes), resamples=options.resamples, seed=options.seed),
-            )
-            for name, at in groups
+            (name, mode_shares(its.steps[at], failed[at], len(its.modes), weights[at], **draws))
+            for name, _runs, at in groups
         ]
         tables += [_pictured(its, number, shares), _counted(its, number, shares)]
         if its.unread:
             text = _("Labels by %(who)s on %(n)d responses could not be read; their steps are not labelled.")
             missing.append(text % {"who": its.title, "n": its.unread})
-    wholes = [row for its in labelled for row in _wholes(its, judged)]
+    wholes = [row for its in labelled for row in _wholes(its, judged, weights)]
     if wholes:
         tables.append(_whole_table(wholes))
-    tables.append(_agreement(labelled, failed, judged))
+    tables.append(_agreement(labelled, failed, judged, weights))
     warnings.append(
         _(
             "Shares are conditioned on failed steps: they say what failures are made of, not how often a system fails. "
@@ -140,25 +140,20 @@ def tabulate(results: Results, labelled: Sequence[Labelled], options: Options) -
     return Result(tables, int(judged.sum()), missing, warnings)
 
 
-def _groups(results: Results) -> list[tuple[str, list[int]]]:
-    """Groups of systems that have runs, with the positions of these; all of them first, where there are several."""
-    of = [run.system.group for run in results.runs]
-    parts = [(str(Group(group).label), [at for at, its in enumerate(of) if its == group]) for group in Group.values]
-    parts = [(label, at) for label, at in parts if at]
-    return [(_("all"), list(range(len(of)))), *parts] if len(parts) > 1 else parts
-
-
 def _who(its: Labelled) -> str:
     return _("person") if its.is_person else _("model")
 
 
 def _coverage(
-    results: Results, labelled: Sequence[Labelled], groups: list[tuple[str, list[int]]], failed: NDArray[np.bool_]
+    results: Results,
+    labelled: Sequence[Labelled],
+    groups: list[tuple[str, list[int], NDArray[np.bool_]]],
+    failed: NDArray[np.bool_],
 ) -> Table:
     rows = []
-    within = results.stated[results.main] >= 0
+    within = results.all_stated[results.main] >= 0
     for its in labelled:
-        for name, at in groups:
+        for name, runs, at in groups:
             lost, n = failed[at], int(failed[at].sum())
             done = int((lost & (its.steps[at] >= 0)).sum())
             stale = int((~lost & (its.steps[at] >= 0)).sum())
@@ -167,7 +162,7 @@ def _coverage(
                     "labeller": its.title,
                     "who": _who(its),
                     "group": name,
-                    "systems": len(at),
+                    "systems": len(runs),
                     "steps": int(within[at].sum()),
                     "failed": n,
                     "labelled": done,
@@ -244,11 +239,13 @@ def _counted(its: Labelled, number: int, shares: list[tuple[str, ModeShares]]) -
     return Table(f"counts-{number}", _("The same in numbers, with intervals: %s") % its.title, columns, rows, note)
 
 
-def _wholes(its: Labelled, judged: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _wholes(its: Labelled, judged: NDArray[np.bool_], weights: NDArray[np.float64]) -> list[dict[str, Any]]:
     """What responses as a whole were labelled as: only where there is a verdict."""
-    kept = its.whole[judged]
-    kept = kept[kept >= 0]
-    items = int(((its.whole >= 0) & judged).any(axis=0).sum())
+    import numpy as np
+
+    given = (its.whole >= 0) & judged
+    kept, each = its.whole[given], weights[given]
+    items = int(given.any(axis=0).sum())
     if not len(kept):
         return []
     return [
@@ -258,7 +255,7 @@ def _wholes(its: Labelled, judged: NDArray[np.bool_]) -> list[dict[str, Any]]:
             "mode": mode.name,
             "count": int((kept == at).sum()),
             "n": len(kept),
-            "share": float((kept == at).mean()),
+            "share": float(np.average(kept == at, weights=each)),
             "small": items < SMALL,
         }
         for at, mode in enumerate(its.modes)
@@ -279,15 +276,18 @@ def _whole_table(rows: list[dict[str, Any]]) -> Table:
     return Table("whole", _("Responses as a whole"), columns, rows, note)
 
 
-def _agreement(labelled: Sequence[Labelled], failed: NDArray[np.bool_], judged: NDArray[np.bool_]) -> Table:
+def _agreement(
+    labelled: Sequence[Labelled], failed: NDArray[np.bool_], judged: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> Table:
     import numpy as np
 
     rows = []
+    each = np.broadcast_to(weights[..., None], failed.shape)
     for one, other in combinations(labelled, 2):
         if one.taxonomy != other.taxonomy:
             continue
-        steps = label_agreement(np.where(failed, one.steps, -1), np.where(failed, other.steps, -1))
-        whole = label_agreement(np.where(judged, one.whole, -1), np.where(judged, other.whole, -1))
+        steps = label_agreement(np.where(failed, one.steps, -1), np.where(failed, other.steps, -1), each)
+        whole = label_agreement(np.where(judged, one.whole, -1), np.where(judged, other.whole, -1), weights)
         kinds = {one.is_person, other.is_person}
         pair = _("model and person") if len(kinds) > 1 else _("two people") if True in kinds else _("two models")
         for what, found in ((_("failed steps"), steps), (_("responses"), whole)):

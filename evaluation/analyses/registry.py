@@ -32,7 +32,7 @@ from .splits import LENGTH, SPLITS
 from .tables import Result, from_json
 from .two_runs import TWO_RUNS
 
-VERSION = 2  # of how results are loaded, scored and stored; an analysis has its own besides
+VERSION = 3  # of how results are loaded, scored and stored; an analysis has its own besides
 
 ANALYSES: dict[str, Analysis] = {
     analysis.key: analysis

@@ -34,7 +34,7 @@ ALL_PAIRS = 30  # systems up to which every pair is listed; of more, the neighbo
 
 def compute(results: Results, options: Options) -> Result:
     found = [table for metric in RANKED_BY for table in _tables(results, metric, options)]
-    return Result(found, int(results.scores["attempted"].sum()), lacking(results))
+    return Result(found, int(results.scores["judged"].sum()), lacking(results))
 
 
 def _tables(results: Results, metric: str, options: Options) -> list[Table]:

@@ -164,7 +164,7 @@ def _warnings(tables: list[Table]) -> list[str]:
 
 
 def _used(results: Results) -> int:
-    return int(results.scores["attempted"].sum())
+    return int(results.scores["judged"].sum())
 
 
 SPLITS = Analysis(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from evaluation.scoring.bootstrap import differences
+from evaluation.scoring.bootstrap import TIE, differences
 from evaluation.scoring.metrics import METRICS
 from evaluation.scoring.pairs import mcnemar
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def compute(results: Results, options: Options) -> Result:
-    used = int((results.answers[results.main, :2] >= 0).sum())
+    used = int(results.scores["judged"][:2].sum())
     return Result([_scores(results, options), _answers(results), _items(results)], used, lacking(results))
 
 
@@ -57,57 +57,72 @@ def _scores(results: Results, options: Options) -> Table:
 
 
 def _answers(results: Results) -> Table:
-    a, b = (results.answers[results.main] == 1)[:2]
-    test = mcnemar(a, b)
+    a, b = results.scores["OA"][:2]
+    test = mcnemar(a - b > TIE, b - a > TIE)
+    alike = abs(a - b) <= TIE
     row = {
-        "both": int((a & b).sum()),
+        "both": int((alike & (a > 0)).sum()),
         "only_a": test.only_a,
         "only_b": test.only_b,
-        "neither": int((~a & ~b).sum()),
+        "neither": int((alike & (a == 0)).sum()),
         "p": test.p,
     }
     columns = (
-        Column("both", _("both right"), "count"),
-        Column("only_a", _("only the first"), "count"),
-        Column("only_b", _("only the second"), "count"),
+        Column("both", _sampled(results, _("both right"), _("both as often")), "count"),
+        Column("only_a", _sampled(results, _("only the first"), _("the first more often")), "count"),
+        Column("only_b", _sampled(results, _("only the second"), _("the second more often")), "count"),
         Column("neither", _("neither"), "count"),
         Column("p", _("p, McNemar"), "p"),
     )
     note = _(
         "McNemar's test (1947) on right answers: exact up to 25 items of difference, else with Edwards' correction."
     )
+    note += _sampled(results, "", " " + _("An item counts for the run of which more samples are right."))
     return Table("answers", _("Right answers"), columns, [row], note)
+
+
+def _sampled(results: Results, once: str, often: str) -> str:
+    """The words for runs that asked every item once, or for others."""
+    return once if (results.samples[:2] == 1).all() else often
 
 
 def _items(results: Results) -> Table:
     rows = []
-    right = results.answers[results.main] == 1
-    stated = results.stated[results.main] == 1
+    right = results.scores["OA"]
+    stated = results.by_run(results.all_stated[results.main] == 1) / results.samples[:, None, None]
+    words = {
+        1: _sampled(results, _("only the first"), _("the first more often")),
+        -1: _sampled(results, _("only the second"), _("the second more often")),
+        0: _("same"),
+    }
     address = f"?run={results.runs[0].number}&run={results.runs[1].number}&judge={results.judges[results.main].pk}"
     for at, item in enumerate(results.items):
         a, b = stated[:2, at]
-        gained, lost = int((a & ~b).sum()), int((b & ~a).sum())
-        answer = int(right[0, at]) - int(right[1, at])
+        gained, lost = int((a - b > TIE).sum()), int((b - a > TIE).sum())
+        lead = float(right[0, at] - right[1, at])
+        answer = int(lead > TIE) - int(lead < -TIE)
         if not (answer or gained or lost):
             continue
         row: dict[str, Any] = {
             "item": f"#{item.number}",
             "address": f"items/{item.number}/{address}",
-            "answer": {1: _("only the first"), -1: _("only the second"), 0: _("same")}[answer],
+            "answer": words[answer],
             "gained": gained,
             "lost": lost,
-            "both": int((a & b).sum()),
+            "both": int(((abs(a - b) <= TIE) & (a > 0)).sum()),
             "steps": results.lengths[at],
             "dacs": float(results.scores["DACS"][0, at] - results.scores["DACS"][1, at]),
         }
         rows.append(row)
-    rows.sort(key=lambda row: (-abs(row["dacs"]), row["item"]))
+    rows.sort(key=lambda row: -abs(row["dacs"]))
+    gained_word = _sampled(results, _("steps only the first states"), _("steps the first states more often"))
+    lost_word = _sampled(results, _("steps only the second states"), _("steps the second states more often"))
     columns = (
         Column("item", _("item"), link="address"),
         Column("answer", _("right answer")),
-        Column("gained", _("steps only the first states"), "count"),
-        Column("lost", _("steps only the second states"), "count"),
-        Column("both", _("steps both state"), "count"),
+        Column("gained", gained_word, "count"),
+        Column("lost", lost_word, "count"),
+        Column("both", _sampled(results, _("steps both state"), _("steps both state as often")), "count"),
         Column("steps", _("steps"), "count"),
         percent_column("dacs", _("DACS, first − second")),
     )

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
+from evaluation.models import Group
+
 if TYPE_CHECKING:
     from .base import Options
     from .data import Results
@@ -35,11 +37,27 @@ def lacking(results: Results) -> list[str]:
                 else _("%(run)s, of %(n)d responses: %(what)s. These count as wrong, with no step stated.")
             )
             sentences.append(text % {"run": label, "n": n, "what": "; ".join(what)})
-    sampled = [label for label, run in zip(results.labels, results.runs, strict=True) if run.samples > 1]
-    if sampled:
-        text = _("Metrics are means over the samples; what looks at single answers or steps takes the first: %s.")
-        sentences.append(text % ", ".join(sampled))
-    return sentences
+    return sentences + sampled(results)
+
+
+def sampled(results: Results) -> list[str]:
+    """What several samples mean for the figures, in a sentence; none where every item was asked once."""
+    runs = [f"{label} ({n})" for label, n in zip(results.labels, results.samples.tolist(), strict=True) if n > 1]
+    if not runs:
+        return []
+    text = _(
+        "Asked several times: %s. Scores are means over the samples. Counts are of responses; in shares and rates "
+        "the judged responses of a run to one item weigh as much as one."
+    )
+    return [text % ", ".join(runs)]
+
+
+def groups_of_systems(results: Results) -> list[tuple[str, list[int]]]:
+    """Groups of systems that have runs, with the positions of these; all of them first, where there are several."""
+    of = [run.system.group for run in results.runs]
+    parts = [(str(Group(group).label), [at for at, its in enumerate(of) if its == group]) for group in Group.values]
+    parts = [(label, at) for label, at in parts if at]
+    return [(_("all"), list(range(len(of)))), *parts] if len(parts) > 1 else parts
 
 
 def address_of(results: Results, options: Options) -> str:

@@ -89,48 +89,58 @@ def breaks(stated: ArrayLike, prerequisites: Prerequisites) -> tuple[NDArray[np.
 @dataclass(frozen=True, slots=True)
 class StepCost:
     """One step over the R responses that were judged. missing: how many do not state it. first: how many break first
-    there. loss: mean credit that it costs downstream, as a share of the checklist; 0 where R = 0."""
+    there; share: what these weigh, of all.  loss: mean credit that it costs downstream, as a share of the checklist.
+    Both are 0 where R = 0."""
 
     missing: int
     first: int
+    share: float
     loss: float
 
 
-def step_costs(stated: ArrayLike, prerequisites: Prerequisites) -> list[StepCost]:
+def step_costs(
+    stated: ArrayLike, prerequisites: Prerequisites, weights: Sequence[float] | ArrayLike | None = None
+) -> list[StepCost]:
     """What each step of an item costs, in checklist order; the losses add up to the mean of CS - DACS.
 
-    stated: (R, m) of 0 and 1, R may be 0.  Errors as for `closures`.
+    stated: (R, m) of 0 and 1, R may be 0.  weights: (R,) of the responses in the means; alike without them.
+    Errors as for `closures`.
     """
     import numpy as np
 
     first, loss = breaks(stated, prerequisites)
-    missing = (np.asarray(stated) != 1).reshape(first.shape).sum(axis=0).tolist()
-    means = (loss.sum(axis=0) / max(len(loss), 1)).tolist()
-    return [StepCost(*its) for its in zip(missing, first.sum(axis=0).tolist(), means, strict=True)]
+    each = np.ones(len(first)) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = each.sum() or 1.0
+    missing = (np.asarray(stated) != 1).reshape(first.shape).sum(axis=0)
+    columns = missing, first.sum(axis=0), each @ first / total, each @ loss / total
+    return [StepCost(*its) for its in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class LevelFailure:
-    """Steps judged and failed in each third of the levels, first to last, and of items under three levels apart."""
+    """Steps judged and failed in each third of the levels, first to last, and of items under three levels last.
 
-    steps: tuple[int, int, int]
-    failed: tuple[int, int, int]
-    short_steps: int
-    short_failed: int
+    rates: weighted share that failed; None where there is no step.
+    """
 
-    def rates(self) -> tuple[float | None, ...]:
-        """Share failed by third; None where a third has no step."""
-        return tuple(lost / all_ if all_ else None for lost, all_ in zip(self.failed, self.steps, strict=True))
+    steps: tuple[int, ...]
+    failed: tuple[int, ...]
+    rates: tuple[float | None, ...]
 
 
-def failure_by_level(stated: NDArray[np.int8], graphs: Sequence[Prerequisites]) -> LevelFailure:
+def failure_by_level(
+    stated: NDArray[np.int8], graphs: Sequence[Prerequisites], weights: NDArray[np.float64] | None = None
+) -> LevelFailure:
     """Failure by dependency level over responses with a verdict.
 
     stated: (R, n, M) of 1 and 0, -1 beyond a checklist and without a verdict.  graphs: of the n items.
+    weights: (R, n) of the responses in the rates; alike without them.
     """
     import numpy as np
 
+    each = np.ones(stated.shape[:2]) if weights is None else weights
     steps, failed = np.zeros(THIRDS + 1, dtype=np.int64), np.zeros(THIRDS + 1, dtype=np.int64)
+    weight, lost = np.zeros(THIRDS + 1), np.zeros(THIRDS + 1)
     for item, prerequisites in enumerate(graphs):
         level = levels(prerequisites)
         count = max(level) + 1
@@ -139,8 +149,10 @@ def failure_by_level(stated: NDArray[np.int8], graphs: Sequence[Prerequisites]) 
         flags = stated[:, item, : len(level)]
         np.add.at(steps, place, (flags >= 0).sum(axis=0))
         np.add.at(failed, place, (flags == 0).sum(axis=0))
-    (a, b, c, short), (x, y, z, lost) = steps.tolist(), failed.tolist()
-    return LevelFailure((a, b, c), (x, y, z), short, lost)
+        np.add.at(weight, place, each[:, item] @ (flags >= 0))
+        np.add.at(lost, place, each[:, item] @ (flags == 0))
+    rates = tuple(float(part) / float(whole) if whole else None for part, whole in zip(lost, weight, strict=True))
+    return LevelFailure(tuple(steps.tolist()), tuple(failed.tolist()), rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +176,29 @@ def sensitivity(
     stated: NDArray[np.int8],
     graphs: Sequence[Prerequisites],
     *,
+    run_of: Sequence[int] | ArrayLike | None = None,
     shares: Sequence[float] = SHARES,
     draws: int = 100,
     seed: int = 0,
 ) -> list[Sensitivity]:
     """How much the mean DACS of each run hangs on the edges. Leaving edges out can only raise it, up to CS.
 
-    stated: (R, n, M) of 1 and 0, -1 beyond a checklist and without a verdict, which scores zero whatever the graph.
-    graphs: of the n items.  All runs meet the same draws (PCG64 with the seed).
+    stated: (S, n, M) of 1 and 0, -1 beyond a checklist and without a verdict, which scores zero whatever the graph.
+    graphs: of the n items.  run_of: (S,) the run that each row is a sample of; without it each row is a run.
+    All runs meet the same draws (PCG64 with the seed).
     Raises ValueError without items, and as `closures` does.
     """
     import numpy as np
 
     n = len(graphs)
+    place = np.arange(len(stated)) if run_of is None else np.asarray(run_of)
+    mean = (np.arange(place.max() + 1)[:, None] == place) / np.bincount(place)[:, None]  # (R, S): over the samples
     packed = compile_graphs(graphs).pack_array(stated)  # once, as every variant meets the same answers
-    base = _dacs(packed, graphs)
+
+    def dacs(said: NDArray[np.uint64], which: Sequence[Prerequisites]) -> NDArray[np.float64]:
+        return np.asarray(mean @ _dacs(said, which))
+
+    base = dacs(packed, graphs)
     total = base.mean(axis=1)
     variants: list[Prerequisites] = []
     of: list[int] = []
@@ -187,10 +207,10 @@ def sensitivity(
             for k in set(direct):
                 of.append(item)
                 variants.append([[j for j in d if (at, j) != (step, k)] for at, d in enumerate(graph)])
-    gains = [np.zeros((len(stated), 1))]  # where there is no edge, nothing is gained
+    gains = [np.zeros((len(mean), 1))]  # where there is no edge, nothing is gained
     if of:
         blocks = range(0, len(of), _BLOCK)
-        parts = [_dacs(packed[:, of[at : at + _BLOCK]], variants[at : at + _BLOCK]) for at in blocks]
+        parts = [dacs(packed[:, of[at : at + _BLOCK]], variants[at : at + _BLOCK]) for at in blocks]
         gains = [(np.hstack(parts) - base[:, of]) / n]
     generator = np.random.Generator(np.random.PCG64(seed))
     deleted = {}
@@ -198,13 +218,13 @@ def sensitivity(
         means = []
         for _draw in range(draws):
             thinned = [[[k for k in set(d) if generator.random() >= share] for d in graph] for graph in graphs]
-            means.append(_dacs(packed, thinned).mean(axis=1))
+            means.append(dacs(packed, thinned).mean(axis=1))
         deleted[share] = np.array(means)
     closed = [[[k for k in range(len(need)) if need[at] >> k & 1 and k != at] for at in range(len(need))]
               for need in map(closures, graphs)]  # fmt: skip
-    with_all = _dacs(packed, closed).mean(axis=1)
+    with_all = dacs(packed, closed).mean(axis=1)
     lengths = np.array([len(graph) for graph in graphs])
-    cs = ((stated == 1).sum(axis=2) / lengths).mean(axis=1)
+    cs = (mean @ ((stated == 1).sum(axis=2) / lengths)).mean(axis=1)
     return [
         Sensitivity(
             float(total[run]),
@@ -214,7 +234,7 @@ def sensitivity(
             float(with_all[run]),
             {s: (float(m[:, run].min()), float(m[:, run].mean()), float(m[:, run].max())) for s, m in deleted.items()},
         )
-        for run in range(len(stated))
+        for run in range(len(mean))
     ]
 
 

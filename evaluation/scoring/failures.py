@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from .bootstrap import RESAMPLES, Ratio, ratios
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 SURE = 1e-12
 
@@ -44,9 +43,16 @@ class Agreement:
 
 
 def mode_shares(
-    labels: ArrayLike, failed: ArrayLike, modes: int, *, resamples: int = RESAMPLES, seed: int = 0
+    labels: ArrayLike,
+    failed: ArrayLike,
+    modes: int,
+    weights: ArrayLike | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> ModeShares:
-    """labels: (R, n, M) of R runs, n items and M steps, the mode from 0, -1 without a label. failed: (R, n, M) flags.
+    """labels: (S, n, M) of S responses to each of n items with M steps, the mode from 0, -1 without a label. failed:
+    (S, n, M) flags.  weights: (S, n) of the responses in the shares; alike without them.
 
     A label of a step that did not fail is left out: what failed was found anew since. The interval is an item
     bootstrap of the ratio of sums, as failed steps of one item stand and fall together; resamples in which nothing is
@@ -58,26 +64,29 @@ def mode_shares(
 
     table, flags = np.asarray(labels), np.asarray(failed, dtype=bool)
     if table.shape != flags.shape or table.ndim != 3:
-        raise ValueError(f"labels of shape {table.shape} and flags of shape {flags.shape} are not (R, n, M) both")
+        raise ValueError(f"labels of shape {table.shape} and flags of shape {flags.shape} are not (S, n, M) both")
     if modes < 1 or (table.size and (table.max() >= modes or table.min() < -1)):
         raise ValueError(f"labels are -1, or 0 up to the number of modes, {modes}")
     kept = np.where(flags, table, -1)
-    by_item = np.stack([(kept == mode).sum(axis=(0, 2)) for mode in range(modes)], axis=1).astype(np.float64)
+    each = np.ones(table.shape[:2]) if weights is None else np.asarray(weights, dtype=np.float64)
+    cells = np.stack([(kept == mode).sum(axis=2) for mode in range(modes)], axis=2)  # (S, n, modes)
+    by_item = (cells * each[..., None]).sum(axis=0)
     totals = by_item.sum(axis=1)
-    labelled = int(totals.sum())
+    labelled = int(cells.sum())
     if labelled:
         shares = ratios(by_item, np.repeat(totals[:, None], modes, axis=1), resamples=resamples, seed=seed)
     else:
         shares = [Ratio(None, None, None, resamples)] * modes
-    counts = [int(count) for count in by_item.sum(axis=0)]
+    counts = [int(count) for count in cells.sum(axis=(0, 1))]
     return ModeShares(int(flags.sum()), labelled, int((totals > 0).sum()), counts, shares)
 
 
-def label_agreement(first: ArrayLike, second: ArrayLike) -> Agreement:
+def label_agreement(first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None) -> Agreement:
     """Cohen's kappa of two labellers over the same things: (P - E) / (1 - E), P the share labelled alike, E the sum
     over modes of the product of their shares.
 
     first, second: the same shape, modes from 0, -1 without a label; a thing that either left out is left out.
+    weights: of the things, of the same shape; alike without them.
     Source: Cohen 1960, "A coefficient of agreement for nominal scales". Raises ValueError for unequal shapes.
     """
     import numpy as np
@@ -90,13 +99,9 @@ def label_agreement(first: ArrayLike, second: ArrayLike) -> Agreement:
     n = len(left)
     if n == 0:
         return Agreement(0, None, None)
-    raw = float((left == right).mean())
+    each = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)[both]
+    raw = float(np.average(left == right, weights=each))
     modes = int(max(left.max(), right.max())) + 1
-    chance = float((_shares(left, modes) * _shares(right, modes)).sum())
+    shares = [np.bincount(labels, each, minlength=modes) / each.sum() for labels in (left, right)]
+    chance = float((shares[0] * shares[1]).sum())
     return Agreement(n, raw, None if 1 - chance < SURE else (raw - chance) / (1 - chance))
-
-
-def _shares(labels: NDArray[np.int64], modes: int) -> NDArray[np.float64]:
-    import numpy as np
-
-    return np.asarray(np.bincount(labels, minlength=modes) / len(labels), dtype=np.float64)

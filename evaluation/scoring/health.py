@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from .bootstrap import TIE
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -20,36 +22,32 @@ FEW_SYSTEMS: Final = 3  # fewer agreeing systems are no consensus
 
 @dataclass(frozen=True, slots=True)
 class ItemHealth:
-    """One item over k systems. solved: how many got the answer.  total_correlation: of the item's answer with the
-    systems' mean on the other items; None where either does not vary, or fewer than three systems.
-    dacs_zero, dacs_one: share of systems with DACS 0 and 1."""
+    """One item over k systems. solved: how many got the answer, of several samples in any.  share: mean over the
+    systems.  total_correlation: of the item's answer with the systems' mean on the other items; None where either does
+    not vary, or fewer than three systems."""
 
     systems: int
     solved: int
+    share: float
+    always_solved: bool
     total_correlation: float | None
-    dacs_zero: float
-    dacs_one: float
 
     @property
     def never_solved(self) -> bool:
-        return self.systems > 0 and self.solved == 0
-
-    @property
-    def always_solved(self) -> bool:
-        return self.systems > 0 and self.solved == self.systems
+        return self.solved == 0
 
 
-def item_health(answers: ArrayLike, dacs: ArrayLike) -> list[ItemHealth]:
-    """One per item. answers, dacs: (k, n) of k systems on n items, answers 0 or 1, DACS as fractions; k >= 1.
+def item_health(answers: ArrayLike) -> list[ItemHealth]:
+    """One per item. answers: (k, n) of k systems on n items, the share of samples with a right answer; k >= 1.
 
     The corrected item-total correlation: the item is not part of the total it is held against. With one item there is
-    no rest, and no correlation.  Raises ValueError for unequal shapes or without systems.
+    no rest, and no correlation.  Raises ValueError for another shape or without systems.
     """
     import numpy as np
 
-    right, grounded = np.asarray(answers, dtype=np.float64), np.asarray(dacs, dtype=np.float64)
-    if right.shape != grounded.shape or right.ndim != 2 or len(right) == 0:
-        raise ValueError(f"the shapes {right.shape} and {grounded.shape} are not those of systems by items")
+    right = np.asarray(answers, dtype=np.float64)
+    if right.ndim != 2 or len(right) == 0:
+        raise ValueError(f"the shape {right.shape} is not that of systems by items")
     systems, items = right.shape
     rest = right.sum(axis=1, keepdims=True) - right
     rows = []
@@ -61,10 +59,10 @@ def item_health(answers: ArrayLike, dacs: ArrayLike) -> list[ItemHealth]:
         rows.append(
             ItemHealth(
                 systems,
-                int(own.sum()),
+                int((own > 0).sum()),
+                float(own.mean()),
+                bool((own > 1 - TIE).all()),
                 correlation,
-                float((grounded[:, at] == 0).mean()),
-                float((grounded[:, at] == 1).mean()),
             )
         )
     return rows
@@ -94,6 +92,13 @@ def normal_answer(text: str) -> str:
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     kept = "".join(c if c.isalnum() else " " for c in plain if not unicodedata.combining(c))
     return _LEADING.sub("", " ".join(kept.split()))
+
+
+def usual_answer(given: Sequence[str]) -> str | None:
+    """Of the answers in the samples of one system, the one given most often, as it was put first; None without any."""
+    forms = {answer: normal_answer(answer) for answer in given}
+    often = Counter(forms[answer] for answer in given if forms[answer])
+    return max((answer for answer in given if forms[answer]), key=lambda answer: often[forms[answer]], default=None)
 
 
 @dataclass(frozen=True, slots=True)

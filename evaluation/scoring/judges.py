@@ -42,7 +42,7 @@ class JudgeAgreement:
     """Agreement of J judges on one thing (answers, or steps).
 
     n: cells that all judged.  left_out: cells that some judge left without a verdict.  ratings: things rated in them,
-    as many as cells for answers.  pairs: every pair, in order.  fleiss: with its interval over resampled cells.
+    as many as cells for answers.  pairs: every pair, in order.  fleiss: with its interval over resampled clusters.
     unanimous: share of ratings on which all say the same.  leniency: (J,) share of yes by judge.
     All figures are None where there is no common cell, and fleiss where all judges gave one word only.
     """
@@ -109,16 +109,24 @@ def _fleiss(agreeing: float, yes: float, subjects: float, judges: int) -> float 
 
 
 def agreement(
-    ratings: ArrayLike, cells: Sequence[int] | None = None, *, resamples: int = RESAMPLES, seed: int = 0
+    ratings: ArrayLike,
+    cells: Sequence[int] | None = None,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> JudgeAgreement:
     """Agreement of judges with one another.
 
     ratings: (J, R) of 1, 0, -1.  cells: (R,) the cell that each rating belongs to, for steps of a response; None where
     each is a cell of its own.  A cell with a missing rating is left out whole.
-    The interval of Fleiss' kappa: percentiles 2.5 and 97.5 over resampled cells (PCG64 with the seed; see
+    clusters: (R,) what is resampled together, such as all responses of a run to one item; the cells without them.
+    weights: (R,) of the ratings, above 0 in whole cells; alike without them.
+    The interval of Fleiss' kappa: percentiles 2.5 and 97.5 over resampled clusters (PCG64 with the seed; see
     `_resampled_sums`), steps staying with their response; resamples in which it is undefined are left out; None without
     a disagreement.
-    Raises ValueError as `common_cells` does, and when `cells` has another length.
+    Raises ValueError as `common_cells` does, and when `cells`, `clusters` or `weights` has another length.
     """
     import numpy as np
 
@@ -128,10 +136,15 @@ def agreement(
     if of.shape != present.shape:
         raise ValueError(f"{of.size} cells are named for {present.size} ratings")
     names, place = np.unique(of, return_inverse=True)
+    group = of if clusters is None else np.asarray(clusters, dtype=np.intp)
+    each = None if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(group) != len(of) or (each is not None and len(each) != len(of)):
+        raise ValueError(f"there are clusters or weights for other than {len(of)} ratings")
     whole = np.ones(len(names), dtype=bool)
     whole[place[~present]] = False
     kept = whole[place]
-    table, place = table[:, kept].astype(np.float64), np.cumsum(whole)[place[kept]] - 1
+    table, each = table[:, kept].astype(np.float64), None if each is None else each[kept]
+    _clusters, cluster = np.unique(group[kept], return_inverse=True)
     judges, count = table.shape
     if count == 0:
         return JudgeAgreement(0, len(names), 0, (), Estimate(None), None, (None,) * judges)
@@ -140,34 +153,37 @@ def agreement(
         int(whole.sum()),
         int((~whole).sum()),
         count,
-        pairs_of(table),
-        _fleiss_interval(agreeing, yes, place, int(whole.sum()), judges, resamples, seed),
-        float(np.mean((yes == 0) | (yes == judges))),
-        tuple(float(share) for share in table.mean(axis=1)),
+        pairs_of(table, each),
+        _fleiss_interval(agreeing, yes, each, cluster, judges, resamples, seed),
+        float(np.average((yes == 0) | (yes == judges), weights=each)),
+        tuple(float(share) for share in np.average(table, axis=1, weights=each)),
     )
 
 
 def _fleiss_interval(
     agreeing: NDArray[np.float64],
     yes: NDArray[np.float64],
-    place: NDArray[np.intp],
-    cells: int,
+    weights: NDArray[np.float64] | None,
+    cluster: NDArray[np.intp],
     judges: int,
     resamples: int,
     seed: int,
 ) -> Estimate:
     import numpy as np
 
-    value = _fleiss(agreeing.sum(), yes.sum(), len(yes), judges)
+    ratings = np.ones(len(yes)) if weights is None else weights
+    parts = (agreeing, yes) if weights is None else (agreeing * weights, yes * weights)
+    sums = np.stack([np.bincount(cluster, part).astype(float) for part in (*parts, ratings)], axis=1)
+    same, said, size = sums.sum(axis=0).tolist()
+    value = _fleiss(same, said, size, judges)
     if value is None or np.all(agreeing == 1):
         return Estimate(value)
-    parts = (np.bincount(place, part, minlength=cells).astype(float) for part in (agreeing, yes, np.ones_like(yes)))
-    sums = np.stack(list(parts), axis=1)
-    same, said, size = _resampled_sums(sums, resamples, np.random.Generator(np.random.PCG64(seed))).T
-    share = said / (size * judges)
+    drawn = _resampled_sums(sums, resamples, np.random.Generator(np.random.PCG64(seed)))
+    agreed, passed, rated = drawn.T
+    share = passed / (rated * judges)
     chance = share**2 + (1 - share) ** 2
     defined = 1 - chance > TIE
-    values = (same[defined] / size[defined] - chance[defined]) / (1 - chance[defined])
+    values = (agreed[defined] / rated[defined] - chance[defined]) / (1 - chance[defined])
     low, high = np.percentile(values, PERCENTILES)
     return Estimate(value, float(low), float(high))
 
@@ -191,16 +207,21 @@ def _resampled_sums(values: NDArray[np.float64], resamples: int, generator: np.r
     return np.concatenate([generator.multinomial(count, often / count, size=block) @ kinds for block in blocks])
 
 
-def pairs_of(ratings: ArrayLike) -> tuple[Pair, ...]:
-    """Raw agreement and Cohen's kappa of every pair, in order. ratings: (J, R) of 0 and 1, R >= 1."""
+def pairs_of(ratings: ArrayLike, weights: NDArray[np.float64] | None = None) -> tuple[Pair, ...]:
+    """Raw agreement and Cohen's kappa of every pair, in order.
+
+    ratings: (J, R) of 0 and 1, R >= 1.  weights: (R,) of the ratings; alike without them.
+    """
     import numpy as np
 
     table = np.asarray(ratings, dtype=np.float64)
-    both = (table @ table.T).tolist()  # [a][b]: how often both say yes; [a][a]: how often a does
+    weighed = table if weights is None else table * weights
+    both = (weighed @ table.T).tolist()  # [a][b]: how often both say yes; [a][a]: how often a does
+    total = table.shape[1] if weights is None else float(weights.sum())
     found = []
     for a, b in combinations(range(len(table)), 2):
-        yes, first, second = int(both[a][b]), int(both[a][a]), int(both[b][b])
-        counts = yes, first - yes, second - yes, table.shape[1] - first - second + yes
+        yes, first, second = both[a][b], both[a][a], both[b][b]
+        counts = yes, first - yes, second - yes, total - first - second + yes
         found.append(Pair(a, b, raw_agreement(*counts), cohen_kappa(*counts)))
     return tuple(found)
 
@@ -213,8 +234,9 @@ def pooled(answers: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(2 * table.sum(axis=0) >= len(table))
 
 
-def against_pool(answers: ArrayLike, pool: Sequence[int]) -> list[AgainstPool]:
+def against_pool(answers: ArrayLike, pool: Sequence[int], weights: ArrayLike | None = None) -> list[AgainstPool]:
     """Every judge against the pool, on the cells that all judged. answers: (J, cells); pool: positions of its judges.
+    weights: of the cells; alike without them.
 
     A judge of the pool agrees with it in part by construction, so whether it is in is stated. [] without a common cell.
     Raises ValueError for an empty pool, and as `common_cells` does.
@@ -224,11 +246,13 @@ def against_pool(answers: ArrayLike, pool: Sequence[int]) -> list[AgainstPool]:
     if not pool:
         raise ValueError("the pool has no judges")
     table = np.asarray(answers)
-    table = table[:, common_cells(table)].astype(np.float64)
+    common = common_cells(table)
+    each = None if weights is None else np.asarray(weights)[common]
+    table = table[:, common].astype(np.float64)
     if table.shape[1] == 0:
         return []
     word = pooled(table[list(pool)]).astype(np.float64)
-    pairs = (pairs_of(np.stack((row, word)))[0] for row in table)
+    pairs = (pairs_of(np.stack((row, word)), each)[0] for row in table)
     return [AgainstPool(judge, judge in pool, pair.raw, pair.kappa) for judge, pair in enumerate(pairs)]
 
 

@@ -39,9 +39,11 @@ def make_results(
     completed: Any = None,
     main: int = 0,
     conditions: Sequence[str] = (),
+    run_of: Sequence[int] = (),
 ) -> Results:
     """answers: (J, R, n) of 1, 0 and -1. stated: [judge][run][item] vectors, or an array padded with -1; by default
-    everything is stated where there is a verdict. items: chains of three steps by default."""
+    everything is stated where there is a verdict. items: chains of three steps by default.
+    run_of: the run of each row of these, where a run has several samples; the first R rows are the first samples."""
     right = np.array(answers, dtype=np.int8)
     count = right.shape[2]
     rows = list(items) if items is not None else make_items([CHAIN] * count)
@@ -55,19 +57,21 @@ def make_results(
             vector = [1] * lengths[item] if stated is None else stated[judge][run][item]
             flags[judge, run, item, : lengths[item]] = vector
     runs = []
-    for at in range(right.shape[1]):
+    place = np.array(run_of) if len(run_of) else np.arange(right.shape[1])
+    for at in range(int(place.max()) + 1):
         known = {"name": f"system {at + 1}", "group": "tool_free_vlm", "family": f"family {at + 1}"}
         system = System(pk=at + 1, **known | (dict(systems[at]) if systems else {}))
         condition = conditions[at] if conditions else Condition.WITH_IMAGE
-        runs.append(Run(pk=at + 1, number=at + 1, system=system, condition=condition, item_count=count))
+        samples = int((place == at).sum())
+        run = Run(pk=at + 1, number=at + 1, system=system, condition=condition, item_count=count, samples=samples)
+        runs.append(run)
     people = []
     for at in range(right.shape[0]):
         known = {"name": f"judge {at + 1}", "prompt_version": "p1", "family": f"maker {at + 1}"}
         people.append(Judge(pk=at + 1, **known | (dict(judges[at]) if judges else {})))
     done = np.ones(right.shape[1:], dtype=bool) if completed is None else np.array(completed, dtype=bool)
-    return Results(
-        Release(pk=1, name="r1", item_count=count), rows, runs, people, main, right, flags, done, np.arange(len(runs))
-    )
+    release = Release(pk=1, name="r1", item_count=count)
+    return Results(release, rows, runs, people, main, right, flags, done, place)
 
 
 def planted(

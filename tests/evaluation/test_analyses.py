@@ -209,10 +209,9 @@ def test_thirds_of_levels():
     assert [chains.third_of(level, 3) for level in range(3)] == [0, 1, 2]
     assert chains.third_of(0, 2) is None
     found = chains.failure_by_level(padded([[1, 0, 0, 1, 0], None, [1, 0]]), [DIAMOND, DIAMOND, [[], [0]]])
-    assert (found.steps, found.failed) == ((3, 1, 1), (2, 0, 1))
-    assert (found.short_steps, found.short_failed) == (2, 1)
-    assert found.rates() == (pytest.approx(2 / 3), 0, 1)
-    assert chains.failure_by_level(padded([None]), [DIAMOND]).rates() == (None, None, None)
+    assert (found.steps, found.failed) == ((3, 1, 1, 2), (2, 0, 1, 1))
+    assert found.rates == (pytest.approx(2 / 3), 0, 1, 0.5)
+    assert chains.failure_by_level(padded([None]), [DIAMOND]).rates == (None,) * 4
 
 
 def test_sensitivity_lies_between_dacs_and_cs_and_closure_changes_nothing():
@@ -240,16 +239,16 @@ def test_sensitivity_lies_between_dacs_and_cs_and_closure_changes_nothing():
 def test_item_health_by_hand_and_against_the_correlation_of_scipy():
     answers = (rng.random((12, 8)) < 0.5).astype(float)
     answers[:, 0], answers[:, 1] = 0, 1
-    dacs = rng.choice([0, 0.5, 1], (12, 8))
-    rows = health.item_health(answers, dacs)
+    rows = health.item_health(answers)
     assert rows[0].never_solved and not rows[0].always_solved and rows[1].always_solved
     assert rows[0].total_correlation is None
     oracle = stats.pearsonr(answers[:, 3], answers.sum(axis=1) - answers[:, 3]).statistic
     assert rows[3].total_correlation == pytest.approx(oracle)
-    assert rows[3].dacs_zero == pytest.approx((dacs[:, 3] == 0).mean())
-    assert health.item_health([[1], [0], [1]], [[1], [0], [1]])[0].total_correlation is None  # no rest
+    assert health.item_health([[1], [0], [1]])[0].total_correlation is None  # no rest
+    [part] = health.item_health([[1 / 3], [0], [1]])
+    assert (part.solved, part.share, part.never_solved, part.always_solved) == (2, pytest.approx(4 / 9), False, False)
     with pytest.raises(ValueError, match="systems by items"):
-        health.item_health([[1, 0]], [[1]])
+        health.item_health([1, 0])
 
 
 @pytest.mark.parametrize(

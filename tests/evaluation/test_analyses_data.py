@@ -33,15 +33,15 @@ def test_loaded_arrays_score_as_reports_do_and_missing_verdicts_are_none(setting
     expected = score_runs(setting.release, runs, setting.judge)
     for metric in METRICS:
         assert np.array_equal(found.scores[metric], expected.values[metric])
-    assert found.vector(0, 0, 1) is None and found.vector(1, 0, 1) is not None
-    assert found.answers[1, 1].tolist() == [-1] * len(found.items)  # the second run has no second judge
-    assert found.completed.all() and found.scores["attempted"][0].tolist().count(False) == 1
+    assert found.all_answers[0, 0, 1] < 0 <= found.all_answers[1, 0, 1]
+    assert found.all_answers[1, 1].tolist() == [-1] * len(found.items)  # the second run has no second judge
+    assert found.all_completed.all() and found.scores["judged"][0].tolist().count(0) == 1
     assert [item.uid for item in found.items] == expected.uids
     with pytest.raises(ValueError, match="not among"):
         load(setting.release, runs, [second], setting.judge)
 
 
-def test_samples_score_as_the_leaderboard_does_and_the_first_stands_for_single_answers(setting):
+def test_samples_score_as_the_leaderboard_does_and_those_judged_weigh_as_one(setting):
     runs = [work_through(setting.launch()), work_through(setting.launch(samples=3))]
     verdicts = Verdict.objects.filter(run=runs[1], response__release_item__position=0)
     verdicts.update(answer_correct=True)
@@ -53,7 +53,11 @@ def test_samples_score_as_the_leaderboard_does_and_the_first_stands_for_single_a
         assert np.allclose(results.scores[metric], expected.values[metric])
     assert results.scores["OA"][1, 0] == pytest.approx(1 / 3)
     assert results.samples.tolist() == [1, 3]
-    assert results.answers.shape == (1, 2, len(results.items)) and results.answers[0, 1, 0] == 1
+    rows = [results.row_of[runs[1].pk, sample] for sample in (1, 2, 3)]
+    assert results.all_answers[0, rows, 0].tolist() == [1, 0, -1] and results.run_of[rows].tolist() == [1] * 3
+    weights = results.weights(results.all_answers[0] >= 0)
+    assert weights[rows, 0].tolist() == [0.5, 0.5, 0] and results.by_run(weights).tolist() == [[1] * 3] * 2
+    assert results.scores["judged"][1, 0] == 2
     sentences = lacking(results)
     assert any("responses: verdicts by" in sentence and sentence.endswith("no step stated.") for sentence in sentences)
     assert any("means over the samples" in sentence for sentence in sentences)

@@ -88,5 +88,5 @@ def test_labels_of_models_and_people_stand_apart_and_change_the_stored_result(se
     assert pair[0]["kappa"] is None
     results = load(*who[:4])
     assert sum(row["count"] for row in rows_of(compute(results, FEW), "counts-1")) == int(
-        (results.stated[0] == 0).sum()
+        (results.all_stated[0] == 0).sum()
     )

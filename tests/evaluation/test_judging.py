@@ -32,7 +32,7 @@ def test_cells_that_a_judge_did_not_judge_are_left_out_and_counted():
     result = judging.compute(make_results([[[1, 1, 0, 0]], [[1, 0, -1, 0]]]), Options())
     assert rows_of(result, "overall")[1]["ratings"] == 9  # three responses of three steps
     assert result.used == 3
-    assert result.missing == ["1 of 4 answered items lack the verdict of some judge and are left out."]
+    assert result.missing == ["1 of 4 responses lack the verdict of some judge and are left out."]
     # a failed response is no cell at all
     failed = make_results([[[1, 1, 0, -1]], [[1, 0, 0, -1]]], completed=[[True, True, True, False]])
     assert judging.compute(failed, Options()).missing == []

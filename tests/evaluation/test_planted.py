@@ -91,7 +91,7 @@ def test_step_that_everyone_misses_is_the_costliest_and_the_one_where_all_break(
 def test_shares_of_failure_modes_are_the_planted_ones_in_every_group(study):
     results, _answers, _steps = study
     rng = np.random.default_rng(7)
-    failed = results.stated[0] == 0
+    failed = results.all_stated[0] == 0
     of_group = np.array([[0.6, 0.1, 0.3], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8], [1 / 3, 1 / 3, 1 / 3]])
     truth = np.stack([rng.choice(3, size=failed.shape[1:], p=of_group[n % 4]) for n in range(SYSTEMS)])
     modes = TAXONOMIES[OWN_VERSION][:3]
