@@ -243,7 +243,7 @@ def _claim(run_pk: int, which: dict[Any, str]) -> Claim | Wait | None:
                 stop_run(run_pk, Stop.BUDGET)
                 return None
             if broken:
-                stop_run(run_pk, Stop.HELD_BACK, endpoint_id=endpoint_pk, endpoint=endpoint, reason=broken)
+                stop_for_endpoint(run_pk, endpoint_pk, endpoint, broken)
                 return None
             if study_used_up:
                 stop_run(run_pk, Stop.STUDY_BUDGET)
@@ -385,6 +385,11 @@ def pause_for_model(run_pk: int, who: str, requested: str, returned: str) -> Non
     Run.objects.filter(pk=run_pk).update(state=RunState.PAUSED, stop=stop)
     RunEvent.objects.create(run_id=run_pk, kind="run.model_differs", data=stop)
     tell_run_stopped(run_pk)
+
+
+def stop_for_endpoint(run_pk: int, endpoint_pk: int, name: str, reason: str) -> None:
+    """Who lets the endpoint try again may resume the run by that: see endpoint_actions."""
+    stop_run(run_pk, Stop.HELD_BACK, endpoint_id=endpoint_pk, endpoint=name, reason=reason)
 
 
 def stop_run(run_pk: int, why: Stop, **facts: Any) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.contrib.auth.models import User
 from django.db.models import Count, F, Q, QuerySet
 from django.http import Http404
 
@@ -21,6 +22,7 @@ from lhdr_site.endpoints.models import Endpoint
 
 from .marking import people_done
 from .models import Attempt, Judge, Labelling, Response, Run, RunEvent, RunState, System, Tryout, Verdict, Work
+from .permissions import may_manage_runs
 from .scoring.judge_output import Verdict as ParsedVerdict
 from .scoring.judge_output import parse_judge_output
 from .scoring.metrics import ItemScores, StepCredit, credits, item_scores
@@ -75,6 +77,14 @@ def endpoints_of(run: Run) -> QuerySet[Endpoint]:
     judges = run.judges.exclude(endpoint=None).values("endpoint")
     labellers = run.label_plans.values("labeller__endpoint")
     return Endpoint.objects.filter(Q(pk=run.system.endpoint_id) | Q(pk__in=judges) | Q(pk__in=labellers))
+
+
+def runs_held_back(endpoint: Endpoint, user: User) -> list[Run]:
+    """Those that the endpoint's breaker stopped, of all benchmarks whose runs this person may manage."""
+    rows = Run.objects.filter(state=RunState.STOPPED, stop__endpoint_id=endpoint.pk)
+    runs = list(rows.select_related("benchmark").order_by("pk"))
+    may = {benchmark: may_manage_runs(user, benchmark) for benchmark in {run.benchmark for run in runs}}
+    return [run for run in runs if may[run.benchmark]]
 
 
 def calls_under_way(endpoints: Iterable[Endpoint]) -> dict[int, int]:

@@ -22,6 +22,7 @@ from lhdr_site.endpoints.bodies import chat_body
 from lhdr_site.endpoints.errors import CallError, ErrorKind
 from lhdr_site.endpoints.limits import PATIENCE
 from lhdr_site.endpoints.model_names import same_model
+from lhdr_site.endpoints.models import Endpoint
 from lhdr_site.endpoints.reading import read_credit
 from lhdr_site.endpoints.replies import Reply
 from lhdr_site.shared.prepared import Prepared
@@ -37,6 +38,7 @@ from .claims import (
     holding,
     is_due,
     pause_for_model,
+    stop_for_endpoint,
     stop_run,
     wait_for_turn,
     write,
@@ -357,7 +359,11 @@ def _fail(held: Claim, error: CallError, max_tries: int) -> None:
             return
         failed = held.write(status=Status.FAILED, ended=now, cost=cost_of_all(held), **fields)
         if failed and error.kind.permanent and _all_permanent(held):
-            stop_run(held.run_pk, Stop.ERRORS, error_kind=error.kind, error=error.message)
+            endpoint = Endpoint.objects.get(pk=held.endpoint_pk)
+            if endpoint.broken:  # by this error
+                stop_for_endpoint(held.run_pk, endpoint.pk, endpoint.name, endpoint.broken)
+            else:
+                stop_run(held.run_pk, Stop.ERRORS, error_kind=error.kind, error=error.message)
 
 
 def _all_permanent(held: Claim) -> bool:

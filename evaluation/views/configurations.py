@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
@@ -17,7 +18,7 @@ from evaluation.judging import prompts_of
 from evaluation.models import Judge, System
 from evaluation.permissions import may_manage_runs
 from evaluation.prompts import DEFAULT_VERSION
-from evaluation.queries import calls_under_way, judges_of, systems_of
+from evaluation.queries import calls_under_way, judges_of, runs_held_back, systems_of
 from evaluation.request_part import read_extra, request_part
 from evaluation.routes import PRESETS, apply_preset, domains_of
 from lhdr_site.shared.numbers import read_whole
@@ -220,7 +221,14 @@ def endpoint_list(request: HttpRequest, slug: str) -> HttpResponse:
     context = _listed(request, benchmark, "endpoints", [])
     rows = list(benchmark.endpoints.all())
     busy = calls_under_way(rows)
-    context["rows"] = [{"endpoint": row, "busy": busy.get(row.pk, 0)} for row in rows]
+    context["rows"] = [
+        {
+            "endpoint": row,
+            "busy": busy.get(row.pk, 0),
+            "stopped": runs_held_back(row, person(request)) if row.broken and context["may"] else [],
+        }
+        for row in rows
+    ]
     context["demo"], context["now"] = any(row.is_demo for row in rows), timezone.now()
     return render(request, "evaluation/endpoint_list.html", context)
 
@@ -230,5 +238,14 @@ def endpoint_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
     endpoint = get_object_or_404(benchmark.endpoints, pk=pk)
     endpoint_actions.try_endpoint_again(endpoint, actor=person(request))
-    messages.success(request, _("Calls are made to “%s” again. Resume the runs that it stopped.") % endpoint)
+    text = _("Calls are made to “%s” again.") % endpoint
+    if "resume" not in request.POST:
+        messages.success(request, f"{text} {_('The runs that it stopped wait until they are resumed.')}")
+        return redirect("evaluation:endpoint-list", slug=slug)
+    resumed = endpoint_actions.resume_held_back(endpoint, actor=person(request))
+    n = len(resumed.runs)
+    messages.success(request, f"{text} {ngettext('%(n)d run goes on.', '%(n)d runs go on.', n) % {'n': n}}")
+    for run, why in resumed.refused:
+        facts = {"n": run.number, "benchmark": run.benchmark.name, "why": why}
+        messages.warning(request, _("Run %(n)d of %(benchmark)s does not go on: %(why)s") % facts)
     return redirect("evaluation:endpoint-list", slug=slug)

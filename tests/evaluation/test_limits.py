@@ -148,6 +148,9 @@ def test_broken_endpoint_is_called_by_nobody_and_stops_the_runs_at_it(db: Any, d
     assert other.state == RunState.STOPPED and endpoint.broken in other.stop_reason
     assert other.stop_reason in words_of(other.events.first())
     assert len(demo_server.requests) == 5 and not errands.run_errands(0)
+    # both of them for the endpoint, also the one whose errors broke it
+    assert [row.stop["endpoint_id"] for row in (run, other)] == [endpoint.pk] * 2
+    assert run.stop_reason == other.stop_reason
     # not resumed before somebody let it try again
     with pytest.raises(Conflict, match="let it try again"):
         actions.resume_run(other, actor=setting.team.admin)

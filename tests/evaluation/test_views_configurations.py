@@ -5,12 +5,17 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.urls import reverse
 
+from annotation.benchmark_actions import set_membership
 from annotation.models import Benchmark
-from evaluation.models import Judge, System
+from annotation.states import Role
+from evaluation import claims
+from evaluation.models import Judge, Run, System
+from evaluation.stops import Stop
 from lhdr_site.endpoints.models import Endpoint
-from tests.evaluation.setting import Setting
+from tests.evaluation.setting import Setting, make_setting
 from tests.factories import Team, make_team
 
 MEMBERS = ("ann", "aud", "core", "admin")
@@ -266,6 +271,48 @@ def test_endpoint_that_is_held_back_is_let_try_again_by_admins_only(setting: Set
         assert ("It said no." in page) == (expected != 302) and address not in page
     if expected == 302:
         assert client.post(address).status_code == 409
+
+
+def test_endpoint_is_let_try_again_and_the_runs_that_it_stopped_go_on(setting: Setting) -> None:
+    """Those of all benchmarks whose runs the person may manage; what keeps one from going on does not keep the others,
+    and what stopped for another reason, or goes on, stays as it is."""
+    admin, elsewhere = setting.team.admin, make_setting(setting.server, 1, slug="elsewhere")
+    foreign = make_setting(setting.server, 1, slug="foreign")
+    set_membership(elsewhere.benchmark, admin, Role.ADMIN, actor=elsewhere.team.root)
+    set_membership(foreign.benchmark, admin, Role.CORE, actor=foreign.team.root)
+    other = Endpoint.objects.create(name="other", base_url=setting.server.address, broken="No either.")
+    setting.benchmark.endpoints.add(other)
+    stopped, apart, not_ours = setting.launch(), elsewhere.launch(), foreign.launch()
+    kept = setting.launch(judges=[setting.new_judge(endpoint=other)])
+    held = [stopped, apart, not_ours, kept]
+    with transaction.atomic():
+        for run in held:
+            claims.stop_for_endpoint(run.pk, setting.endpoint.pk, setting.endpoint.name, "It said no.")
+        for run in (over := setting.launch(), at_other := setting.launch()):
+            claims.stop_run(run.pk, Stop.BUDGET) if run == over else claims.stop_for_endpoint(run.pk, other.pk, "", "")
+    Endpoint.objects.filter(pk=setting.endpoint.pk).update(broken="It said no.")
+    client = setting.team.client("admin")
+    page = client.get(url("evaluation:endpoint-list", setting)).content.decode()
+    assert "Try again and resume its 3 runs" in page and "Try again and resume its 1 run<" in page
+    address = reverse("evaluation:endpoint-again", args=[setting.benchmark.slug, setting.endpoint.pk])
+    told = client.post(address, {"resume": "1"}, follow=True).content.decode()
+    assert "2 runs go on." in told
+    assert f"Run {kept.number} of Benchmark bench does not go on: No call is made to other" in told
+    runs = [Run.objects.get(pk=run.pk) for run in (*held, over, at_other)]
+    assert [run.state for run in runs] == ["queued", "queued", *["stopped"] * 4]
+    assert runs[0].resumed_by == admin and runs[0].events.first().kind == "run.resumed"
+
+
+def test_endpoint_is_let_try_again_without_resuming(setting: Setting) -> None:
+    Endpoint.objects.update(broken="It said no.")
+    run = setting.launch()
+    with transaction.atomic():
+        claims.stop_for_endpoint(run.pk, setting.endpoint.pk, setting.endpoint.name, "It said no.")
+    address = reverse("evaluation:endpoint-again", args=[setting.benchmark.slug, setting.endpoint.pk])
+    told = setting.team.client("admin").post(address, follow=True).content.decode()
+    assert "wait until they are resumed" in told
+    run.refresh_from_db()
+    assert (run.state, Endpoint.objects.get(pk=setting.endpoint.pk).broken) == ("stopped", "")
 
 
 def test_endpoint_list_says_what_holds_and_what_to_do(setting: Setting) -> None:
