@@ -20,6 +20,7 @@ from evaluation.permissions import may_manage_runs
 from evaluation.preflight import Check, check_launch
 from evaluation.progress import UNKNOWN, Progress, read_cells
 from evaluation.queries import ACTIVE, endpoints_of, get_run_for, run_events, runs_of, status_counts, systems_of
+from evaluation.stops import Stop
 
 from .common import carry_out, person, run_tabs
 
@@ -90,6 +91,7 @@ def _page(request: HttpRequest, run: Run, budget_form: BudgetForm | None = None)
         "nav": "runs",
         "demo": run.system.is_demo,
         "budget_form": budget_form or BudgetForm(),
+        "over_budget": budget_form or run.stop.get("why") in (Stop.BUDGET, Stop.TOO_LITTLE),
         "held_back": endpoints_of(run).exclude(broken="") if run.state == RunState.STOPPED else (),
         "can": {
             "pause": run.state in (RunState.QUEUED, RunState.RUNNING),

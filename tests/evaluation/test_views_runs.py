@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation import actions
+from evaluation import actions, study_actions
 from evaluation.models import Response, Run, Verdict
 from tests.evaluation.setting import Setting, work_through
 from tests.factories import make_team
@@ -332,6 +332,32 @@ def test_run_that_stopped_for_its_budget_is_resumed_with_a_higher_one(setting: S
     assert client.post(url("run-resume", run), {"budget": "5"}).status_code == 302
     run.refresh_from_db()
     assert (run.state, str(run.budget)) == ("queued", "5.00")
+
+
+@pytest.mark.parametrize(
+    ("stop", "form", "plan"),
+    [
+        ({"why": "budget"}, True, False),
+        ({"why": "too_little"}, True, False),
+        ({"why": "study_budget"}, False, True),
+        ({"why": "errors", "error_kind": "payment", "error": "402"}, False, False),
+        ({"why": "held_back", "endpoint_id": 1, "endpoint": "demo", "reason": "401"}, False, False),
+    ],
+)
+def test_new_budget_is_asked_for_where_the_old_one_stopped_the_run(
+    setting: Setting, stop: dict[str, Any], form: bool, plan: bool
+) -> None:
+    data = {"release": setting.release, "name": "S", "systems": [setting.system], "judges": [setting.judge]}
+    study = study_actions.create_study(setting.benchmark, data, actor=setting.team.admin)
+    run = setting.launch(budget=Decimal("1.50"))
+    Run.objects.filter(pk=run.pk).update(state="stopped", stop=stop, study=study)
+    client = setting.team.client("admin")
+    page = client.get(url("run-page", run)).content.decode()
+    assert ('name="budget"' in page, "in the plan of its study" in page) == (form, plan)
+    assert f'action="{url("run-resume", run)}"' in page
+    Run.objects.filter(pk=run.pk).update(spent="1.50")
+    if not plan:  # whatever stopped it: a budget that is used up by now keeps it from going on
+        assert 'name="budget"' in client.post(url("run-resume", run)).content.decode()
 
 
 def test_cancel_asks_first_and_then_cancels(setting: Setting) -> None:
