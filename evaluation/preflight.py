@@ -192,12 +192,12 @@ def _at_once(asked: list[tuple[str, Callable[[], list[Check]]]], meanwhile: Call
     pool = ThreadPoolExecutor(max_workers=len(asked))
     futures = [(title, pool.submit(check)) for title, check in asked]
     meanwhile()
-    wait([future for _title, future in futures], timeout=max(0.0, until - time.monotonic()))
+    done, _late = wait([future for _title, future in futures], timeout=max(0.0, until - time.monotonic()))
     pool.shutdown(wait=False, cancel_futures=True)
     found: list[Check] = []
     late = _("No word within %d seconds. It may still be fine: deep-research calls take longer.") % DEADLINE
     for title, future in futures:
-        found += future.result() if future.done() else [Check("warning", title, late)]
+        found += future.result() if future in done else [Check("warning", title, late)]
     return found
 
 

@@ -1,5 +1,7 @@
 """What is looked at before a launch, against the real demo server."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +10,7 @@ from django.db.models import Avg
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation import marking_actions, study_actions
+from evaluation import marking_actions, preflight, study_actions
 from evaluation.models import Run, Study, Verdict
 from evaluation.preflight import Check, check_launch, check_study
 from lhdr_site.endpoints.demo_server import Answer
@@ -289,3 +291,13 @@ def test_study_that_is_frozen_or_not_there_is_not_looked_at(setting: Setting) ->
     client = setting.team.client("admin")
     assert send(client, "/api/benchmarks/bench/studies/1/check/").status_code == 409
     assert send(client, "/api/benchmarks/bench/studies/7/check/").status_code == 404
+
+
+def test_check_that_had_not_begun_in_time_is_late_and_nothing_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(preflight, "DEADLINE", 0.05)
+    monkeypatch.setattr(preflight, "ThreadPoolExecutor", lambda max_workers: ThreadPoolExecutor(1))
+    asked = [("slow", lambda: [Check("ok", "slow", str(over.wait(10)))]), ("next", list)]
+    found = preflight._at_once(asked, meanwhile=lambda: None)
+    over.set()
+    assert [(check.level, check.title) for check in found] == [("warning", "slow"), ("warning", "next")]
