@@ -96,7 +96,7 @@ class ResponseImport(APIView):
         judge = named_rows(judges, [data["judge"]], "judge", problems) if "judge" in data else []
         if problems:
             raise Invalid.of(problems)
-        incoming = read_response_file(releases[0], data["file"].file, data["format"], data.get("condition", ""))
+        incoming = read_response_file(releases[0], data["file"], data["format"], data.get("condition", ""))
         _require_whole(incoming.problems, data["skip_refused"])
         system = System.objects.filter(benchmark=benchmark, name=data["system"]).first()
         new_system = {"name": data["system"], "group": data.get("group", ""), "family": data.get("family", "")}
@@ -137,7 +137,7 @@ class VerdictImport(APIView):
         run = get_run_for(request.user, slug, number)
         may_manage_runs(request.user, run.benchmark).require()
         data = read_body(VerdictsIn, request)
-        incoming = read_verdict_file(run, data["file"].file, data["format"], data["judge"])
+        incoming = read_verdict_file(run, data["file"], data["format"], data["judge"])
         _require_whole(incoming.problems, data["skip_refused"])
         if not data["dry_run"]:
             import_verdicts(incoming, actor=person(request), file_name=data["file"].name)

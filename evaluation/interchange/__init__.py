@@ -54,8 +54,8 @@ def reporting_to(problems: list[str]) -> Report:
 def read_responses(source: str | Path | BinaryIO, format: str = "auto") -> ReadFile:
     """Every response of a file, and every row that is none, with row, field and what to do.
 
-    source: a path, or a binary stream that can seek. Raises ValueError for an unknown format, and nothing for what the
-    file holds.
+    source: a path, or a binary stream that can seek, whose `name`, if any, says what is expected. Raises ValueError for
+    an unknown format, and nothing for what the file holds.
     """
     return _read(source, format, _RESPONSES, FORMATS)
 
@@ -78,7 +78,11 @@ def _read(
     try:
         head = stream.read(200)
         stream.seek(0)
-        if "inspect" in formats and (format == "inspect" or (format == "auto" and _is_log(head))):
+        may_be_log = "inspect" in formats and format in ("auto", "inspect")
+        if may_be_log and _is_named_packed(source) and not _is_log(head) and not head.startswith(b"PK"):
+            report(None, "", "the file is no ZIP archive, as a .eval log of Inspect is; copy the log again")
+            return result
+        if may_be_log and (format == "inspect" or _is_log(head)):
             result.format = "inspect"
             result.rows = list(read_log(stream, report))
             return result
@@ -105,6 +109,10 @@ def _read(
         if stream is not source:
             stream.close()
     return result
+
+
+def _is_named_packed(source: str | Path | BinaryIO) -> bool:
+    return str(getattr(source, "name", source)).lower().endswith(".eval")
 
 
 def _is_log(head: bytes) -> bool:

@@ -38,7 +38,7 @@ def response_import(request: HttpRequest, slug: str) -> HttpResponse:
     # What is wrong with the file is said at once, not after all that is asked about the system.
     if request.method == "POST" and {"file", "release", "format", "condition"} <= form.cleaned_data.keys():
         data, file = form.cleaned_data, form.cleaned_data["file"]
-        incoming = read_response_file(data["release"], file.file, data["format"], data["condition"])
+        incoming = read_response_file(data["release"], file, data["format"], data["condition"])
         context |= {"incoming": incoming, **_refused(incoming.problems)}
         if valid and request.POST.get("action") == "import":
             done = carry_out(
@@ -69,7 +69,7 @@ def verdict_import(request: HttpRequest, slug: str, number: int) -> HttpResponse
     context: dict[str, Any] = {"nav": "runs", "run": run, "form": form}
     if request.method == "POST" and form.is_valid():
         data, file = form.cleaned_data, form.cleaned_data["file"]
-        incoming = read_verdict_file(run, file.file, data["format"], data["judge"])
+        incoming = read_verdict_file(run, file, data["format"], data["judge"])
         context |= {"incoming": incoming, **_refused(incoming.problems)}
         if request.POST.get("action") == "import":
             count = carry_out(form, lambda: import_verdicts(incoming, actor=person(request), file_name=file.name))

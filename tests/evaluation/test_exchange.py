@@ -304,6 +304,16 @@ def test_import_page_with_a_bad_file_says_so(setting, content, action, format):
     assert reply.status_code in (200, 422) and not Run.objects.exists()
 
 
+def test_broken_archive_of_a_log_is_named_as_what_its_name_promises(setting):
+    file = upload(b"\xde\xad\xbe\xef" * 9, "run.eval")
+    page = post(setting, b"", file=file).content.decode()
+    assert "the file is no ZIP archive, as a .eval log of Inspect is" in page and "UTF-8" not in page
+    file.seek(0)
+    form = {"file": file, "release": "r1", "judge": setting.judge.name, "system": "New", **NEW}
+    reply = setting.team.client("admin").post(f"{API}import/", {name: form[name] for name in form if name != "name"})
+    assert reply.status_code == 422 and "no ZIP archive" in reply.content.decode()
+
+
 def test_import_page_says_what_is_wrong_with_the_file_beside_what_is_missing(setting):
     for action in ("check", "import"):
         reply = post(setting, [*answers(setting), {"id": "nowhere"}], action=action, name="", family="", judge="")

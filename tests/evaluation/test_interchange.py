@@ -170,6 +170,23 @@ def test_file_that_is_no_such_file_says_so_and_raises_nothing(data, read):
         assert read(io.BytesIO(data), format).rows == [] or read is read_responses
 
 
+@pytest.mark.parametrize("format", ["auto", "inspect"])
+@pytest.mark.parametrize("data", [b"", b"\xde\xad\xbe\xef", b"[{"])
+def test_file_named_as_a_packed_log_is_said_to_be_no_archive(tmp_path, data, format):
+    path = tmp_path / "run.EVAL"
+    path.write_bytes(data)
+    for source in (path, str(path), path.open("rb")):
+        [problem] = read_responses(source, format).problems
+        assert "no ZIP archive" in problem and "UTF-8" not in problem
+    assert "no ZIP archive" not in str(read_responses(path, "lhdr").problems)
+
+
+def test_log_in_plain_text_is_read_whatever_its_name(tmp_path):
+    path = tmp_path / "run.eval"
+    path.write_text(json.dumps(log(sample())))
+    assert len(read_responses(path).rows) == 1
+
+
 def test_damaged_archives_raise_nothing():
     whole, chance = packed(sample(), sample("b")).getvalue(), random.Random(7)
     for _ in range(200):
