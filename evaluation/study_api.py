@@ -1,5 +1,6 @@
-"""Studies over HTTP: planning, what is done and what lacks, filling, freezing."""
+"""Studies over HTTP: planning, what is done and what lacks, filling, steering, freezing."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -123,6 +124,10 @@ class StudyDetailOut(StudyOut):
     to_fill = EstimateOut(help_text="What filling the holes would ask for.")
 
 
+class NothingIn(serializers.Serializer[Any]):
+    """No field: a budget, say, that is sent along is refused instead of overlooked."""
+
+
 class FilledOut(serializers.Serializer[Any]):
     launched = serializers.ListField(child=serializers.IntegerField(), help_text="Numbers of runs.")
     resumed = serializers.IntegerField()
@@ -132,6 +137,7 @@ class FilledOut(serializers.Serializer[Any]):
 
 
 STUDY_REFUSED = {**REFUSED, 409: error("Its runs are in other states by now, or it is frozen.")}
+STUDY_MOVED = {200: StudyDetailOut, **NOT_FOUND, **STUDY_REFUSED}
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------
@@ -263,6 +269,38 @@ class StudyFill(APIView):
         filled = study_actions.fill_holes(get_study_for(request.user, slug, number), actor=person(request))
         refused = [{"system": system, "condition": condition, "why": why} for system, condition, why in filled.refused]
         return Reply({**filled._asdict(), "refused": refused})
+
+
+class StudyMove(APIView):
+    """What a POST does to all runs of a study; the reply is where it stands then."""
+
+    def _move(self, request: Request, slug: str, number: int, act: Callable[..., Any]) -> Reply:
+        study = get_study_for(request.user, slug, number)
+        read_body(NothingIn, request)
+        act(study, actor=person(request))
+        return Reply(_detail(get_study_for(request.user, slug, number)))
+
+
+class StudyPause(StudyMove):
+    @extend_schema(operation_id="pause_study", request=None, responses=STUDY_MOVED)
+    def post(self, request: Request, slug: str, number: int) -> Reply:
+        """No new call starts in any of its runs; calls under way end and are kept."""
+        return self._move(request, slug, number, study_actions.pause_study)
+
+
+class StudyResume(StudyMove):
+    @extend_schema(operation_id="resume_study", request=None, responses=STUDY_MOVED)
+    def post(self, request: Request, slug: str, number: int) -> Reply:
+        """Every run that is paused or stopped goes on, or none where one of them may not; 422 where the study's budget
+        is used up, which changing its plan raises."""
+        return self._move(request, slug, number, study_actions.resume_study)
+
+
+class StudyCancel(StudyMove):
+    @extend_schema(operation_id="cancel_study", request=None, responses=STUDY_MOVED)
+    def post(self, request: Request, slug: str, number: int) -> Reply:
+        """For good: what is open in any of its runs is cancelled, what is done stays."""
+        return self._move(request, slug, number, study_actions.cancel_study)
 
 
 class StudyFreeze(APIView):

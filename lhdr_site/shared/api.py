@@ -70,7 +70,7 @@ def read_body(
     given = serializer(data=request.data, partial=partial)
     errors: dict[str, Any] = {} if given.is_valid() else dict(given.errors)
     if isinstance(request.data, Mapping):
-        text = _("There is no such field; there is: %s.") % ", ".join(given.fields)
+        text = _("There is no such field; there is: %s.") % (", ".join(given.fields) or _("none"))
         errors |= {name: [text] for name in request.data if name not in given.fields}
     if errors:
         raise serializers.ValidationError(errors)

@@ -42,7 +42,7 @@ def test_studies_are_written_by_admins_only(setting: Setting, who: str, expected
     client = setting.team.client(who)
     assert send(client, STUDIES, body(setting, name="Other")).status_code == expected
     assert send(client, f"{STUDIES}1/", {"note": "x"}, "patch").status_code == expected
-    for act in ("fill", "freeze"):
+    for act in ("fill", "pause", "resume", "cancel", "freeze"):
         assert send(client, f"{STUDIES}1/{act}/").status_code == expected
     assert Study.objects.count() == 1 and not Run.objects.exists()
 
@@ -79,6 +79,45 @@ def test_study_from_plan_to_freeze(setting: Setting) -> None:
     assert frozen["state"] == "frozen" and frozen["frozen"]
     reply = send(client, f"{STUDIES}1/fill/")
     assert (reply.status_code, reply.json()["code"]) == (409, "study_frozen")
+
+
+@pytest.mark.parametrize(("who", "expected"), WRITE)
+def test_study_is_steered_by_admins_only(setting: Setting, who: str, expected: int) -> None:
+    plan(setting)
+    send(setting.team.client(ADMIN), f"{STUDIES}1/fill/")
+    for before, act in (("queued", "pause"), ("paused", "resume"), ("queued", "cancel")):
+        Run.objects.update(state=before)
+        assert send(setting.team.client(who), f"{STUDIES}1/{act}/").status_code == expected
+        assert Run.objects.get().state == before
+
+
+def test_study_is_paused_resumed_and_cancelled(setting: Setting) -> None:
+    plan(setting, systems=[setting.system.name, setting.new_system().name])
+    client = setting.team.client(ADMIN)
+    send(client, f"{STUDIES}1/fill/")
+    first, second = Run.objects.order_by("pk")
+    work_through(first)
+
+    def states_after(act: str, expected: int = 200, body: Any = None) -> list[str]:
+        reply = send(client, f"{STUDIES}1/{act}/", body)
+        assert reply.status_code == expected, reply.content
+        if expected == 200:
+            assert reply.json()["matrix"][0]["run_state"] == "finished"
+        return list(Run.objects.order_by("pk").values_list("state", flat=True))
+
+    assert states_after("pause", 422, {"reason": "x"}) == ["finished", "queued"]
+    assert states_after("pause") == states_after("pause") == ["finished", "paused"]
+    assert states_after("resume", 422, {"budget": 5}) == ["finished", "paused"]
+    assert states_after("resume", body=b"") == ["finished", "queued"]
+    Run.objects.filter(pk=second.pk).update(state="stopped", spent="9")
+    Study.objects.update(budget="1")
+    assert states_after("resume", 422) == ["finished", "stopped"]
+    assert "used up" in send(client, f"{STUDIES}1/resume/").json()["problems"][0]["message"]
+    assert states_after("cancel") == states_after("cancel") == ["finished", "cancelled"]
+    assert Study.objects.get().events.filter(kind="study.cancelled").count() == 1
+    send(client, f"{STUDIES}1/freeze/")
+    for act in ("pause", "resume", "cancel"):
+        assert send(client, f"{STUDIES}1/{act}/").json()["code"] == "study_frozen"
 
 
 @pytest.mark.parametrize(
