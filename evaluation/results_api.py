@@ -284,7 +284,7 @@ class AnalysisOut(serializers.Serializer[Any]):
     tables = serializers.ListField(
         child=serializers.DictField(), help_text="key, title, columns, rows (null is undefined), note, picture."
     )
-    used = serializers.IntegerField(help_text="Verdicts the figures rest on.")
+    used = serializers.IntegerField(help_text="Judged responses that the figures rest on; of the data set, items.")
     missing = serializers.ListField(child=serializers.CharField(), help_text="What is lacking, in sentences.")
     warnings = serializers.ListField(child=serializers.CharField())
     seed = serializers.IntegerField()

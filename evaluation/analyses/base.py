@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext_lazy
+
 from evaluation.scoring.bootstrap import RESAMPLES, SEED
 from evaluation.scoring.metrics import Profile
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from evaluation.models import Judge, Run
 
     from .data import Results
+
+
+BOOTSTRAP = gettext_lazy("95%% item bootstrap, B = %(resamples)d, seed %(seed)d.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,10 @@ class Analysis:
 
     compute: is only called with as many runs and judges as `runs` and `judges` name. conditions: it takes runs with and
     without image at once; others get those of one condition. pair: it is about two runs that the reader picks.
-    people: persons are among the judges, after the models. besides: what its figures rest on besides these runs and
-    judges, for the hash of its inputs. version: raised whenever the figures change for the same input, as stored
-    results are then computed anew.
+    people: persons are among the judges, after the models. unjudged: it takes runs of which the main judge judged
+    nothing, too. draws: what was drawn at random, "" for nothing; may name B (`resamples`) and `seed`. besides: what
+    else its figures rest on, for the hash of its inputs. version: raised whenever the figures change for the same
+    input, as stored results are then computed anew.
     """
 
     key: str
@@ -49,5 +55,7 @@ class Analysis:
     conditions: bool = False
     pair: bool = False
     people: bool = False
+    unjudged: bool = False
+    draws: _StrPromise | str = BOOTSTRAP
     besides: Callable[[Release, Sequence[Run], Judge | None], Any] | None = None
     version: int = 1

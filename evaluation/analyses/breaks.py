@@ -78,8 +78,9 @@ class ItemCosts:
         return self.steps[self.worst].share if self.worst is not None else 0.0
 
     @property
-    def loss(self) -> float:
-        return sum(step.loss for step in self.steps)
+    def loss(self) -> float | None:
+        """Mean credit lost to missing steps; None where none was judged."""
+        return sum(step.loss for step in self.steps) if self.judged else None
 
 
 def item_costs(results: Results) -> list[ItemCosts]:
@@ -96,7 +97,7 @@ def item_costs(results: Results) -> list[ItemCosts]:
         if worst is not None and not steps[worst].first:
             worst = None
         found.append(ItemCosts(place, int(at.sum()), runs[place], steps, worst))
-    return sorted(found, key=lambda its: (-_even((its.share or 0) * its.runs), -_even(its.loss), its.place))
+    return sorted(found, key=lambda its: (-_even((its.share or 0) * its.runs), -_even(its.loss or 0), its.place))
 
 
 def _even(value: float) -> float:
@@ -140,7 +141,7 @@ def compute_causes(results: Results, options: Options) -> Result:
     weights = results.weights(judged)
     rows: list[dict[str, Any]] = []
     of_runs: list[dict[str, Any]] = [
-        {"system": label, "broken": 0, "judged": 0, "loss": 0.0, "item": None, "step": None, "worst": 0.0}
+        {"system": label, "broken": 0, "judged": 0, "loss": 0.0, "item": None, "step": None, "worst": None}
         for label in results.labels
     ]
     for place, item in enumerate(results.items):
@@ -154,7 +155,7 @@ def compute_causes(results: Results, options: Options) -> Result:
             of_item = loss[its].sum(axis=0) / int(results.samples[run])  # what has no verdict loses nothing
             mine["loss"] += float(of_item.sum()) / len(results.items)
             step = int(of_item.round(9).argmax())
-            if _even(of_item[step]) > _even(mine["worst"]):
+            if _even(of_item[step]) > _even(mine["worst"] or 0):
                 mine |= {"worst": float(of_item[step]), "item": item.uid, "step": step_name(results, place, step)}
         total = each @ loss
         for step in np.flatnonzero(first.any(axis=0) | loss.any(axis=0)).tolist():
@@ -259,6 +260,7 @@ LEVELS = Analysis(
     gettext_lazy("Failure by level"),
     gettext_lazy("How often steps are not stated, by the third of their item's dependency levels they lie in."),
     compute_levels,
+    draws="",
 )
 CAUSES = Analysis(
     "causes",
@@ -268,6 +270,7 @@ CAUSES = Analysis(
         "system add up to its CS − DACS."
     ),
     compute_causes,
+    draws="",
     version=2,
 )
 SENSITIVITY = Analysis(
@@ -275,4 +278,5 @@ SENSITIVITY = Analysis(
     gettext_lazy("Sensitivity to the graph"),
     gettext_lazy("How much DACS hangs on the edges as annotated: with edges left out it can only rise, up to CS."),
     compute_sensitivity,
+    draws=gettext_lazy("20 draws of edges for each share, seed %(seed)d."),
 )

@@ -179,4 +179,6 @@ CALIBRATION = Analysis(
     ),
     compute,
     people=True,
+    unjudged=True,
+    draws="",
 )

@@ -77,11 +77,16 @@ class Choice:
         """What a result was computed from, in one line."""
         assert self.release
         numbers = ", ".join(str(run.number) for run in sorted(self.runs, key=lambda run: run.number))
-        text = _(
-            "Computed from %(used)d verdicts of runs %(runs)s on release %(release)s under judge %(judge)s, profile "
-            "%(profile)s. 95%% item bootstrap, B = %(resamples)d, seed %(seed)d; code %(version)s; inputs %(hash)s."
+        text = (
+            _(
+                "Computed from %(used)d judged responses of runs %(runs)s on release %(release)s under judge "
+                "%(judge)s, profile %(profile)s."
+            )
+            if self.analysis.judges
+            else _("Computed from %(used)d items of release %(release)s.")
         )
-        return text % {
+        code = _("Code %(version)s; inputs %(hash)s.")
+        return " ".join(part for part in (text, str(self.analysis.draws), code) if part) % {
             "used": analysed.result.used,
             "runs": numbers or "–",
             "release": self.release.name,
@@ -168,6 +173,11 @@ def _one(choice: Choice, path: str, found: Sequence[Any]) -> Any:
 
 
 def _problem(choice: Choice, path: str) -> None:
+    choice.problems.append(problem_of(path))
+
+
+def problem_of(path: str) -> dict[str, str]:
+    """What is wrong with a value of an address, by its name."""
     words = {
         "release": _("There is no such release in this benchmark."),
         "study": _("There is no such study in this benchmark."),
@@ -176,4 +186,4 @@ def _problem(choice: Choice, path: str) -> None:
         "condition": _("The condition is with_image or without_image."),
         "profile": _("The profile is strict or as-published."),
     }
-    choice.problems.append({"path": path, "message": words[path]})
+    return {"path": path, "message": words[path]}

@@ -171,7 +171,7 @@ def compute_attempted(results: Results, options: Options) -> Result:
     )
     note = _("The denominator is all items; figures over the answered ones are of other items for each system.")
     tables = [Table("attempted", _("All items, and the answered ones"), columns, rows, note), _failures(results)]
-    return Result(tables, int(results.all_completed.sum()), lacking(results))
+    return Result(tables, int(results.scores["judged"].sum()), lacking(results))
 
 
 def _failures(results: Results) -> Table:
@@ -206,6 +206,7 @@ COSTS = Analysis(
     gettext_lazy("Cost and time"),
     gettext_lazy("What each system costs and how long it takes beside its score, and which none beats at both."),
     compute,
+    draws="",
 )
 ATTEMPTED = Analysis(
     "attempted",
@@ -214,4 +215,6 @@ ATTEMPTED = Analysis(
         "Scores over the answered items beside those over all, and failures by kind: none hides as reasoning."
     ),
     compute_attempted,
+    unjudged=True,
+    draws="",
 )

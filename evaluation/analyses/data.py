@@ -6,7 +6,7 @@ Rows of runs and judges and columns of items stand in one order throughout. -1 i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,20 @@ class Results:
     def row_of(self) -> dict[tuple[int, int], int]:
         """(run's key, number of the sample) -> its row."""
         return rows_of_samples(self.runs)
+
+    def only(self, runs: Sequence[int]) -> Results:
+        """Of some runs, by their positions in ascending order."""
+        import numpy as np
+
+        rows = np.isin(self.run_of, runs)
+        return replace(
+            self,
+            runs=[self.runs[at] for at in runs],
+            all_answers=self.all_answers[:, rows],
+            all_stated=self.all_stated[:, rows],
+            all_completed=self.all_completed[rows],
+            run_of=np.searchsorted(runs, self.run_of[rows]),
+        )
 
     def weights(self, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(S, n) what each flagged cell of (S, n) counts, so that the flagged samples of a run and item add up to 1; 0

@@ -187,7 +187,7 @@ def compute_releases(results: Results, options: Options) -> Result:
     ]
     if not parts["same"]:
         missing.append(_("No item asks and grades the same in both releases."))
-    return Result(tables, len(parts["same"]) * len(rows["same"]), missing)
+    return Result(tables, int(results.scores["judged"].sum()), missing)
 
 
 def _earlier(release: Release, runs: Sequence[Run], main: Judge | None) -> list[list[Any]]:
@@ -203,6 +203,8 @@ DATASET = Analysis(
     compute,
     runs=0,
     judges=0,
+    unjudged=True,
+    draws="",
 )
 RELEASES = Analysis(
     "releases",

@@ -208,4 +208,5 @@ HEALTH = Analysis(
     ),
     compute,
     version=2,
+    draws="",
 )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 def compute(results: Results, options: Options) -> Result:
+    import numpy as np
+
     pairs = _pairs(results)
     alone = sorted({run.system.name for run in results.runs} - {name for name, _with, _without in pairs})
     missing = lacking(results)
@@ -35,7 +37,11 @@ def compute(results: Results, options: Options) -> Result:
         both = [at for at, (_name, a, b) in enumerate(pairs) if all(judged[judge][run] for run in (a, b))]
         rows += _rows(results, options, pairs, judge, both, gains)
     main = [row for row in rows if row["judge"] == results.judges[results.main].name]
-    used = sum(int(of_judge[run]) for of_judge in judged for _name, a, b in pairs for run in (a, b))
+    if not rows:
+        text = _("No judge has judged both runs of a system, so there is no gain to tell.")
+        return Result([], 0, [*missing, text])
+    any_judge = results.by_run(np.any(results.all_answers >= 0, axis=0)).sum(axis=1)
+    used = sum(int(any_judge[run]) for _name, a, b in pairs for run in (a, b))
     return Result([_wide(main), _long(main), _judges(results, rows), _families(results, pairs, gains)], used, missing)
 
 
@@ -176,4 +182,5 @@ IMAGE_ABLATION = Analysis(
     compute,
     runs=2,
     conditions=True,
+    unjudged=True,
 )

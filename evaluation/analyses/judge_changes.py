@@ -29,6 +29,8 @@ RANKED = ("OA", "DACS")
 
 
 def compute(results: Results, options: Options) -> Result:
+    import numpy as np
+
     values = [results.values(at) for at in range(len(results.judges))]
     others = [at for at in range(len(results.judges)) if at != results.main]
     common = {at: (results.all_answers[results.main] >= 0) & (results.all_answers[at] >= 0) for at in others}
@@ -49,7 +51,8 @@ def compute(results: Results, options: Options) -> Result:
         _moved_items(results, met, common),
         *(_ranks(results, metric, values) for metric in RANKED),
     ]
-    return Result(tables, int(sum(common[at].sum() for at in met)), missing)
+    used = np.any([common[at] for at in met], axis=0).sum() if met else 0
+    return Result(tables, int(used), missing)
 
 
 def _moved_columns() -> tuple[Column, ...]:
@@ -249,11 +252,13 @@ JUDGE_CHANGES = Analysis(
     compute,
     judges=2,
     people=True,
+    unjudged=True,
 )
 VARIANTS = Analysis(
     "variants",
     gettext_lazy("Flags and profiles"),
     gettext_lazy("Scores with and without flagged cells, and under both scoring profiles, side by side."),
     compute_variants,
+    draws="",
     version=2,
 )

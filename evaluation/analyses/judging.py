@@ -237,4 +237,6 @@ JUDGES = Analysis(
     ),
     compute,
     judges=2,
+    unjudged=True,
+    draws=gettext_lazy("Interval of Fleiss' kappa: 4,000 resamples of responses, seed %(seed)d."),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
 
 from annotation.document import canonical_hash
 from audit.releases import Release
@@ -19,7 +20,7 @@ from .base import Analysis, Options
 from .breaks import CAUSES, LEVELS, SENSITIVITY
 from .calibration import CALIBRATION
 from .costs import ATTEMPTED, COSTS
-from .data import inputs_hash, load
+from .data import Results, inputs_hash, load
 from .dataset import DATASET, RELEASES
 from .gaps import GAPS
 from .health import HEALTH
@@ -32,7 +33,7 @@ from .splits import LENGTH, SPLITS
 from .tables import Result, from_json
 from .two_runs import TWO_RUNS
 
-VERSION = 3  # of how results are loaded, scored and stored; an analysis has its own besides
+VERSION = 4  # of how results are loaded, scored and stored; an analysis has its own besides
 
 ANALYSES: dict[str, Analysis] = {
     analysis.key: analysis
@@ -95,12 +96,33 @@ def analyse(
     kind = f"analysis:{key}"
     data = Report.objects.filter(kind=kind, input_hash=input_hash).values_list("data", flat=True).first()
     if data is None:
-        result = analysis.compute(load(release, runs, judges, main, profile), options)
+        result = compute_judged(analysis, load(release, runs, judges, main, profile), options)
         data = json.loads(json.dumps(result.to_json(), allow_nan=False))
         report = Report(benchmark_id=release.benchmark_id, kind=kind, input_hash=input_hash, data=data)
         with write():
             Report.objects.bulk_create([report], ignore_conflicts=True)
     return Analysed(from_json(data), input_hash, version, options)
+
+
+def compute_judged(analysis: Analysis, results: Results, options: Options) -> Result:
+    """Runs with answers of which the main judge judged none are left out, as on the leaderboard: they have no score. A
+    run without any answer stays, as its score is nothing."""
+    if analysis.unjudged:
+        return analysis.compute(results, options)
+    judged, answered = (
+        cells.sum(axis=1) for cells in (results.scores["judged"], results.by_run(results.all_completed))
+    )
+    kept_runs = [at for at in range(len(results.runs)) if judged[at] or not answered[at]]
+    if len(kept_runs) == len(results.runs):
+        return analysis.compute(results, options)
+    names = ", ".join(label for at, label in enumerate(results.labels) if at not in kept_runs)
+    text = _("%(judge)s has judged no answer of these, so they are left out: %(runs)s.")
+    left_out = text % {"judge": results.judges[results.main].name, "runs": names}
+    kept = results.only(kept_runs)
+    if missing := _missing(analysis, kept.runs, kept.judges):
+        return Result([], 0, [left_out, *missing])
+    result = analysis.compute(kept, options)
+    return replace(result, missing=[left_out, *result.missing])
 
 
 def _missing(analysis: Analysis, runs: Sequence[Run], judges: Sequence[Judge]) -> list[str]:

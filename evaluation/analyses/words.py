@@ -20,6 +20,10 @@ def lacking(results: Results) -> list[str]:
     verdicts = results.by_run(results.all_answers[results.main] >= 0).sum(axis=1).tolist()
     answered = results.by_run(results.all_completed).sum(axis=1).tolist()
     sentences = []
+    if len(results.items) == 1:
+        sentences.append(
+            _("One item cannot be resampled: intervals, p values and shares of resamples say nothing here.")
+        )
     for run, label in enumerate(results.labels):
         samples = int(results.samples[run])
         n, judged = len(results.items) * samples, verdicts[run]

@@ -51,12 +51,15 @@ def pair_p_values(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 
     """(k, k) two-sided p values of every paired difference of means, by the bootstrap: twice the smaller share of
     resamples on either side of no difference, ties counted on both, at least 1 / resamples.
 
-    values: (n, k).  Two systems that are equal on every item have p = 1, as has the diagonal.
+    values: (n, k).  Two systems that are equal on every item have p = 1, as has the diagonal, and as have all where
+    there is one item, which no resample can change.
     """
     import numpy as np
 
     means = bootstrap_means(values, resamples=resamples, seed=seed)
     p = np.ones((len(means), len(means)))
+    if len(np.asarray(values)) == 1:
+        return p
     for row, mine in enumerate(means):
         gain = mine - means
         side = np.minimum((gain >= -TIE).mean(axis=1), (gain <= TIE).mean(axis=1))

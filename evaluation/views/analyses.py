@@ -19,6 +19,7 @@ from evaluation.models import Condition, Response, Verdict
 from evaluation.queries import document_of
 from evaluation.scoring.metrics import Profile
 from lhdr_site.shared.downloads import csv_response
+from lhdr_site.shared.errors import NotThere
 
 from .responses import is_blind, prose
 
@@ -27,9 +28,15 @@ def chosen(benchmark: Benchmark, key: str, query: QueryDict) -> Choice:
     if key not in ANALYSES:
         raise Http404
     choice = choose(benchmark, ANALYSES[key], query)
-    if choice.problems:
-        raise Http404
+    refuse(choice.problems)
     return choice
+
+
+def refuse(problems: list[dict[str, str]]) -> None:
+    """Raises NotThere for what an address asks of results that is not there."""
+    if problems:
+        said = " ".join(problem["message"] for problem in problems)
+        raise NotThere(said + " " + _("Leave it out of the address, or choose again from Results."))
 
 
 def navigation(benchmark: Benchmark, current: str, query: str = "") -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.benchmarks import Benchmark, get_benchmark_for
 from audit.releases import Release
+from evaluation.analyses.choice import problem_of
 from evaluation.models import Condition, Group, Judge, Study
 from evaluation.queries import judges_on, releases_of
 from evaluation.reports import leaderboard
@@ -21,7 +22,7 @@ from evaluation.scoring.metrics import METRICS, Profile
 from evaluation.study_queries import studies_of
 from lhdr_site.shared.downloads import csv_response
 
-from .analyses import navigation
+from .analyses import navigation, refuse
 
 
 @dataclass
@@ -90,37 +91,43 @@ class Results:
 
 
 def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
-    """Raises Http404 for a release, study or judge that is not there; other values fall back to the usual ones.
+    """Raises NotThere for a release, study, judge, condition or profile that is not there; another order or view falls
+    back to the usual one. `judge` is a name or a number.
 
     A study of another release than the one that is named is left aside: somebody chose another release in the form.
     """
     releases = list(releases_of(benchmark))
     wanted, number = query.get("release", ""), query.get("study", "")
+    problems: list[dict[str, str]] = []
     studies = list(studies_of(benchmark)) if releases else []
     study = next((s for s in studies if str(s.number) == number), None)
     if number and study is None:
-        raise Http404
+        problems.append(problem_of("study"))
     if not wanted and study:
         wanted = study.release.name
     release = next((r for r in releases if r.name == wanted), None) if wanted else next(iter(releases), None)
     if wanted and release is None:
-        raise Http404
+        problems.append(problem_of("release"))
     studies = [s for s in studies if s.release == release]
     study = study if study in studies else None
     judges = list(study.judges.select_related("endpoint") if study else judges_on(release)) if release else []
     wanted = query.get("judge", "")
-    judge = next((j for j in judges if str(j.pk) == wanted), None)
+    judge = next((j for j in judges if wanted in (str(j.pk), j.name)), None)
     if wanted and judge is None:
-        raise Http404
-    profile = Profile.AS_PUBLISHED if query.get("profile") == Profile.AS_PUBLISHED else Profile.STRICT
+        problems.append(problem_of("judge"))
+    condition, named = query.get("condition", ""), query.get("profile") or Profile.STRICT
+    if condition and condition not in Condition.values:
+        problems.append(problem_of("condition"))
+    if named not in list(Profile):
+        problems.append(problem_of("profile"))
+    refuse(problems)
+    profile = Profile(named)
     report: Mapping[str, Any] = {"n": 0, "judge": None, "runs": []}
     if release:
         report = leaderboard(release, judge, profile, study)
     if judge is None and report["judge"]:
         judge = next((j for j in judges if j.pk == report["judge"]["pk"]), None)
-    condition = query.get("condition", "")
-    usual = study.conditions[0] if study else Condition.WITH_IMAGE.value
-    condition = condition if condition in Condition.values else usual
+    condition = condition or (study.conditions[0] if study else Condition.WITH_IMAGE.value)
     sort = query.get("sort", "")
     sort = sort if sort in METRICS else "DACS"
     rows = [dict(row) for row in report["runs"] if row["condition"] == condition]

@@ -23,6 +23,12 @@ class NotAllowed(DomainError):
     status, code = 403, "not_allowed"
 
 
+class NotThere(DomainError):
+    """The address names something that is not there, or no longer; the sentence says what."""
+
+    status, code = 404, "not_found"
+
+
 class Conflict(DomainError):
     """Somebody else changed it meanwhile, or its state moved on."""
 

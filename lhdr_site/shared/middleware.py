@@ -84,6 +84,7 @@ def _came_from(request: HttpRequest) -> str:
 _TITLES: dict[int, Callable[[], str]] = {
     400: lambda: _("That did not work"),
     403: lambda: _("Not allowed"),
+    404: lambda: _("The address asks for something that is not there"),
     409: lambda: _("Not possible as it stands now"),
     410: lambda: _("Taken down"),
     422: lambda: _("Please correct this"),

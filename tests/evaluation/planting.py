@@ -57,20 +57,20 @@ def make_results(
             vector = [1] * lengths[item] if stated is None else stated[judge][run][item]
             flags[judge, run, item, : lengths[item]] = vector
     runs = []
+    release = Release(pk=1, name="r1", item_count=count)
     place = np.array(run_of) if len(run_of) else np.arange(right.shape[1])
     for at in range(int(place.max()) + 1):
         known = {"name": f"system {at + 1}", "group": "tool_free_vlm", "family": f"family {at + 1}"}
         system = System(pk=at + 1, **known | (dict(systems[at]) if systems else {}))
         condition = conditions[at] if conditions else Condition.WITH_IMAGE
         samples = int((place == at).sum())
-        run = Run(pk=at + 1, number=at + 1, system=system, condition=condition, item_count=count, samples=samples)
-        runs.append(run)
+        known = {"release": release, "system": system, "condition": condition, "item_count": count, "samples": samples}
+        runs.append(Run(pk=at + 1, number=at + 1, **known))
     people = []
     for at in range(right.shape[0]):
         known = {"name": f"judge {at + 1}", "prompt_version": "p1", "family": f"maker {at + 1}"}
         people.append(Judge(pk=at + 1, **known | (dict(judges[at]) if judges else {})))
     done = np.ones(right.shape[1:], dtype=bool) if completed is None else np.array(completed, dtype=bool)
-    release = Release(pk=1, name="r1", item_count=count)
     return Results(release, rows, runs, people, main, right, flags, done, place)
 
 

@@ -35,7 +35,7 @@ def test_analysis_page_shows_figures_worked_out_by_hand_and_what_they_rest_on(se
     reply = setting.team.client("ann").get(PAGE)
     text = reply.content.decode()
     assert "66.7%" in text and "33.3%" in text and "50.0%" in text
-    assert f"Computed from 3 verdicts of runs {run.number} on release r1" in text
+    assert f"Computed from 3 judged responses of runs {run.number} on release r1" in text
     assert "seed 20260911" in text and "not audited" in text and "demo: recorded answers" in text
     assert text.count('aria-current="page"') >= 1 and f'href="{PAGE}"' in text
     assert Report.objects.filter(kind="analysis:gaps").count() == 1
@@ -54,13 +54,21 @@ def test_permalink_names_all_that_was_chosen_and_brings_it_back(setting: Setting
     assert len(client.get(PAGE).context["choice"].runs) == 2
 
 
+def test_source_of_the_data_set_is_its_items_and_nothing_that_was_judged(setting: Setting) -> None:
+    judged_run(setting, "A", [True] * 3, [10] * 3)
+    text = setting.team.client("ann").get("/b/bench/results/dataset/").content.decode()
+    assert "Computed from 3 items of release r1. Code " in text and "bootstrap" not in text
+
+
 def test_csv_holds_fractions_and_latex_what_it_rests_on(setting: Setting) -> None:
     judged_run(setting, "A_1 & co", [True, True, False], [10, 5, 0])
     client = setting.team.client("ann")
     [row] = csv.DictReader(client.get(CSV).getvalue().decode().splitlines())
     assert row["system"] == "A_1 & co" and float(row["answer_gap"]) == pytest.approx(1 / 3)
     text = client.get(TEX).content.decode()
-    assert r"A\_1 \& co & 66.7\%" in text and text.startswith("% Computed from 3 verdicts") and r"\toprule" in text
+    assert (
+        r"A\_1 \& co & 66.7\%" in text and text.startswith("% Computed from 3 judged responses") and r"\toprule" in text
+    )
 
 
 @pytest.mark.parametrize("key", ANALYSES)
@@ -100,9 +108,12 @@ def test_analysis_of_a_benchmark_without_release_teaches(new_team: Team) -> None
 def test_what_is_not_there_is_not_found_and_named_by_the_api(setting: Setting, name: str, value: str) -> None:
     judged_run(setting, "A", [True] * 3, [10] * 3)
     client = setting.team.client("ann")
-    assert [client.get(path, {name: value}).status_code for path in (PAGE, CSV, TEX)] == [404] * 3
     reply = client.get(API, {name: value})
-    assert (reply.status_code, reply.json()["problems"][0]["path"]) == (422, name)
+    problem = reply.json()["problems"][0]
+    assert (reply.status_code, problem["path"]) == (422, name)
+    for path in (PAGE, CSV, TEX):
+        reply = client.get(path, {name: value})
+        assert reply.status_code == 404 and problem["message"] in reply.content.decode()
 
 
 @pytest.mark.parametrize("path", ["nothing/", "gaps/nothing.csv", "gaps/nothing.tex"])

@@ -124,15 +124,31 @@ def test_leaderboard_by_another_judge_names_what_it_did_not_judge(setting: Setti
 
 
 @pytest.mark.parametrize(
-    "query", [{"release": "nowhere"}, {"judge": "0"}, {"judge": "x"}, {"release": "r1", "judge": "999999"}]
+    ("query", "words"),
+    [
+        ({"release": "nowhere"}, "no such release"),
+        ({"judge": "0"}, "judged by such a judge"),
+        ({"judge": "x"}, "judged by such a judge"),
+        ({"release": "r1", "judge": "999999"}, "judged by such a judge"),
+        ({"study": "7"}, "no such study"),
+        ({"condition": "x"}, "with_image or without_image"),
+        ({"profile": "x"}, "strict or as-published"),
+    ],
 )
 @pytest.mark.parametrize("path", [RESULTS, CSV])
-def test_results_of_what_is_not_there_are_not_found(setting: Setting, path: str, query: dict[str, str]) -> None:
+def test_results_of_what_is_not_there_say_what(setting: Setting, path: str, query: dict[str, str], words: str) -> None:
     judged_run(setting, "A", [True] * 3, [10] * 3)
-    assert setting.team.client("ann").get(path, query).status_code == 404
+    reply = setting.team.client("ann").get(path, query)
+    assert reply.status_code == 404 and words in reply.content.decode()
 
 
-@pytest.mark.parametrize("query", [{"sort": "x"}, {"condition": "x"}, {"view": "x"}, {"release": ""}, {"judge": ""}])
+def test_results_take_a_judge_by_name(setting: Setting) -> None:
+    judged_run(setting, "A", [True] * 3, [10] * 3)
+    reply = setting.team.client("ann").get(RESULTS, {"judge": setting.judge.name})
+    assert reply.context["results"].judge == setting.judge
+
+
+@pytest.mark.parametrize("query", [{"sort": "x"}, {"view": "x"}, {"release": ""}, {"judge": ""}])
 def test_results_with_other_odd_values_show_the_usual(setting: Setting, query: dict[str, str]) -> None:
     judged_run(setting, "A", [True] * 3, [10] * 3)
     assert len(setting.team.client("ann").get(RESULTS, query).context["results"].rows) == 1
