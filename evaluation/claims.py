@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 import structlog
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -341,8 +341,8 @@ def _renew_for_ever() -> None:
         if _held:
             try:
                 renew_leases()
-            except Error as error:
-                log.warning("leases_not_renewed", error=str(error))
+            except Exception as error:  # whatever it is: without the thread, calls under way would be made twice
+                log.warning("leases_not_renewed", error=repr(error))
             finally:
                 connection.close()
 

@@ -42,6 +42,21 @@ def test_call_that_takes_longer_than_its_lease_keeps_it(demo_server: Any, short_
     assert (response.status, response.tries, response.attempts.count()) == ("completed", 1, 1)
 
 
+def test_renewal_outlives_an_error_that_is_none_of_the_database(
+    demo_server: Any, short_lease: None, django_db_blocker: Any
+) -> None:
+    setting = make_setting(demo_server, 1)
+    run = setting.launch(system=setting.new_system(extra_body={"demo": {"delay_ms": 1800}}))
+    thread = in_thread(run.responses.get())
+    time.sleep(0.4)
+    with django_db_blocker.block():  # a RuntimeError for each query: of the renewal alone by now
+        time.sleep(0.5)
+    time.sleep(0.4)
+    assert steps.sweep() == {} and run.responses.get().status == "running"
+    thread.join(10)
+    assert (run.responses.get().status, run.responses.get().attempts.count()) == ("completed", 1)
+
+
 def test_call_of_a_cancelled_run_is_ended_within_moments(demo_server: Any, short_lease: None) -> None:
     setting = make_setting(demo_server, 1)
     run = setting.launch(system=setting.new_system(extra_body={"demo": {"delay_ms": 8000}}))
