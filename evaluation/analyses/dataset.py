@@ -42,7 +42,7 @@ def compute(results: Results, options: Options) -> Result:
     ]
     columns = (
         Column("what", _("per item")),
-        *(Column(key, label, "number") for key, label in (("mean", _("mean")), ("median", _("median")))),
+        *(Column(key, label, "rounded") for key, label in (("mean", _("mean")), ("median", _("median")))),
         *(Column(key, label, "count") for key, label in (("min", _("least")), ("max", _("most")), ("total", _("all")))),
     )
     scopes = {"category": _("category"), "template": _("template"), "tag": _("operation tag")} | lengths
@@ -63,8 +63,8 @@ def compute(results: Results, options: Options) -> Result:
         Column("group", _("items that are")),
         Column("items", _("items"), "count"),
         percent_column("share", _("share")),
-        Column("steps", _("mean steps"), "number"),
-        Column("sources", _("mean sources"), "number"),
+        Column("steps", _("mean steps"), "rounded"),
+        Column("sources", _("mean sources"), "rounded"),
         Column("small", _("under %d items") % SMALL, "flag"),
     )
     tables = [

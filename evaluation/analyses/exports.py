@@ -32,6 +32,8 @@ def shown(value: Any, kind: str) -> str:
         return f"{100 * value:.1f}%".replace("-0.0%", "0.0%")
     if kind == "number":
         return f"{value:.3f}".replace("-0.000", "0.000")
+    if kind == "rounded":
+        return f"{value:g}"
     if kind == "p":
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
     if kind == "money":

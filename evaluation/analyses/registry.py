@@ -28,6 +28,7 @@ from .image_ablation import IMAGE_ABLATION
 from .judge_changes import JUDGE_CHANGES, VARIANTS
 from .judging import JUDGES
 from .modes import MODES
+from .scores import SCORES
 from .separability import SEPARABILITY
 from .splits import LENGTH, SPLITS
 from .tables import Result, from_json
@@ -38,6 +39,7 @@ VERSION = 4  # of how results are loaded, scored and stored; an analysis has its
 ANALYSES: dict[str, Analysis] = {
     analysis.key: analysis
     for analysis in (
+        SCORES,
         GAPS,
         SEPARABILITY,
         IMAGE_ABLATION,

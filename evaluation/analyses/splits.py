@@ -33,7 +33,7 @@ def compute(results: Results, options: Options) -> Result:
     }
     tables = []
     for scope, title in titles.items():
-        groups = _groups(results, scope)
+        groups = items_by(results, scope)
         if not groups:
             continue
         shape = "lines" if scope in RANGES else "intervals"
@@ -51,7 +51,7 @@ def compute(results: Results, options: Options) -> Result:
 
 def compute_length(results: Results, options: Options) -> Result:
     """Whether SA and DACS fall as checklists grow, over the ranges that hold enough items to say so."""
-    groups = _groups(results, "steps")
+    groups = items_by(results, "steps")
     large = [(name, at) for name, at in groups if len(at) >= SMALL]
     rows = []
     for run, label in enumerate(results.labels):
@@ -87,7 +87,7 @@ def compute_length(results: Results, options: Options) -> Result:
     return Result([lines, change], _used(results), missing, _warnings([lines]))
 
 
-def _groups(results: Results, scope: str) -> list[Group]:
+def items_by(results: Results, scope: str) -> list[Group]:
     """The groups of a scope that hold items: ranges in their order, the others by name."""
     found: dict[str, list[int]] = {}
     for at, item in enumerate(results.items):

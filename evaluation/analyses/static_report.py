@@ -16,14 +16,12 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from annotation.benchmarks import Benchmark
-from evaluation.reports import leaderboard
-from evaluation.scoring.metrics import METRICS
 from lhdr_site.shared.downloads import csv_cell
 
 from .choice import Choice, choose
 from .exports import csv_head, csv_rows, latex, macros
 from .registry import ANALYSES
-from .tables import Column, Picture, Result, Table, percent_column
+from .tables import Table
 
 ASSETS = (
     "css/app.css",
@@ -51,7 +49,7 @@ def report_files(benchmark: Benchmark, query: QueryDict) -> tuple[list[dict[str,
         problems = [{"path": "run", "message": _("No run of these is finished.")}]
     if problems:
         return problems, {}
-    parts = [_leaderboard(choices[0])] + [_part(choice) for choice in choices]
+    parts = [_part(choice) for choice in choices]
     files = {name: _asset(name) for name in ASSETS}
     commands = [_("% Every number of the report; each block names the hash of what it was computed from.")]
     taken: set[str] = set()
@@ -79,14 +77,7 @@ def write_report(files: dict[str, bytes], folder: Path) -> None:
 
 
 def _part(choice: Choice) -> dict[str, Any]:
-    analysed = choice.analysed()
-    source = choice.source(analysed) if analysed.hash else ""
-    return _shown(
-        choice.analysis.key, choice.analysis.title, choice.analysis.text, analysed.result, source, analysed.hash
-    )
-
-
-def _shown(key: str, title: Any, text: Any, result: Result, source: str, hash_: str) -> dict[str, Any]:
+    analysed, key = choice.analysed(), choice.analysis.key
     tables = [
         {
             "table": table,
@@ -94,47 +85,11 @@ def _shown(key: str, title: Any, text: Any, result: Result, source: str, hash_: 
             "csv_url": f"tables/{key}-{table.key}.csv",
             "tex_url": f"tables/{key}-{table.key}.tex",
         }
-        for table in result.tables
+        for table in analysed.result.tables
     ]
-    names = {"key": key, "title": title, "analysis": {"text": text}, "result": result, "tables": tables}
-    return {**names, "source": source, "hash": hash_}
-
-
-def _leaderboard(choice: Choice) -> dict[str, Any]:
-    """The leaderboard as one more analysis."""
-    assert choice.release and choice.judge
-    report = leaderboard(choice.release, choice.judge, choice.profile, choice.study)
-    rows = [
-        {
-            "system": row["system"],
-            "group": row["group"],
-            "run": row["number"],
-            **{metric: row[metric] for metric in METRICS},
-            **{f"{metric}_low": row["ci"][metric][0] for metric in METRICS},
-            **{f"{metric}_high": row["ci"][metric][1] for metric in METRICS},
-            "failed": row["counts"]["not_completed"],
-            "unjudged": row["counts"]["without_verdict"],
-        }
-        for row in report["runs"]
-        if row["condition"] == choice.condition
-    ]
-    columns = (
-        Column("system", _("system")),
-        Column("group", _("group")),
-        Column("run", _("run"), "count"),
-        *(percent_column(metric, metric, interval=True) for metric in METRICS),
-        Column("failed", _("failed"), "count"),
-        Column("unjudged", _("without verdict"), "count"),
-    )
-    table = Table("scores", _("Leaderboard"), columns, rows, picture=Picture("intervals", "system", ("OA", "DACS")))
-    used = sum(row["n"] - row["counts"]["not_completed"] - row["counts"]["without_verdict"] for row in report["runs"])
-    text = _("The newest finished run of each system under one judge and condition, with 95% intervals.")
-    source = _("Release %(release)s, judge %(judge)s, profile %(profile)s.") % {
-        "release": choice.release.name,
-        "judge": choice.judge.name,
-        "profile": choice.profile.value,
-    }
-    return _shown("leaderboard", _("Leaderboard"), text, Result([table], used), source, choice.release.hash)
+    source = choice.source(analysed) if analysed.hash else ""
+    names = {"key": key, "title": choice.analysis.title, "analysis": choice.analysis, "result": analysed.result}
+    return {**names, "tables": tables, "source": source, "hash": analysed.hash}
 
 
 def _asset(name: str) -> bytes:

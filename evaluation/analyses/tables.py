@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 # action: a link to something to do about the row; on pages alone, and no figure.
-Kind = Literal["text", "count", "percent", "number", "p", "money", "flag", "action"]
+# rounded: a number that was rounded before.
+Kind = Literal["text", "count", "percent", "number", "rounded", "p", "money", "flag", "action"]
 # How a picture shows its table: points with intervals, a square matrix, lines over an ordered column, bars, points of
 # two columns.
 Shape = Literal["intervals", "matrix", "lines", "bars", "scatter"]

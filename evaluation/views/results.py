@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from annotation.benchmarks import Benchmark, get_benchmark_for
 from audit.releases import Release
 from evaluation.analyses.choice import problem_of
+from evaluation.analyses.scores import SCORES
 from evaluation.models import Condition, Group, Judge, Study
 from evaluation.queries import judges_on, releases_of
 from evaluation.reports import leaderboard
@@ -82,6 +83,11 @@ class Results:
             return []
         rows = [{**row, "marked": row["counts"]["completed"] - row["counts"]["without_verdict"]} for row in self.rows]
         return [row for row in rows if row["counts"]["without_verdict"]]
+
+    @property
+    def unvaried(self) -> bool:
+        """Whether some interval is a single point."""
+        return any(low == high for row in self.rows for low, high in row["ci"].values())
 
     @property
     def overlapping(self) -> list[tuple[str, str]]:
@@ -175,6 +181,7 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
         "conditions": Condition.choices,
         "profiles": [profile.value for profile in Profile],
         "csv_url": reverse("evaluation:leaderboard-csv", args=[slug]) + "?" + results.query(),
+        "scores_url": reverse("evaluation:analysis", args=[slug, SCORES.key]) + "?" + results.query(sort="", view=""),
         "flat_url": "?" + results.query(view="flat"),
         "grouped_url": "?" + results.query(view=""),
         "not_judged": [row for row in missing if row["condition"] == results.condition],

@@ -29,6 +29,7 @@
   const words = (value, kind) => {
     if (value === null || value === undefined || value === "-") return "–";
     if (kind === "percent") return `${Number(value).toFixed(1)}%`;
+    if (kind === "money") return `$${Number(value).toFixed(4)}`;
     return Number.isInteger(value) ? String(value) : Number(value).toFixed(3);
   };
   const short = (text) => (text.length > 28 ? `${text.slice(0, 27)}…` : text);
@@ -136,8 +137,10 @@
       const kind = columns[picture.y[0]].kind;
       const cells = rows.flatMap((row, at) => picture.y.map((key, x) => [x, at, scaled(row[key], kind)]));
       const found = cells.map((cell) => cell[2]).filter((value) => value !== null);
-      const ends = kind === "percent" ? [0, 100] : [Math.min(0, ...found), Math.max(1, ...found)];
-      const shades = [colour.cold, colour.warm];
+      // Counts are ranks: the first is the strongest.
+      const ranks = kind === "count";
+      const ends = kind === "percent" ? [0, 100] : ranks ? [1, Math.max(2, ...found)] : [Math.min(0, ...found), Math.max(1, ...found)];
+      const shades = ranks ? [colour.warm, colour.cold] : [colour.cold, colour.warm];
       const ink = (value) => {
         const { lum, lerp } = echarts.color;
         const back = lum(lerp((value - ends[0]) / (ends[1] - ends[0]), shades), 1);
@@ -246,7 +249,8 @@
         color: PALETTE, animation: !still.matches, backgroundColor: "transparent",
         textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colour.text },
         legend: named.legend,
-        grid: { left: 12, right: 24, top: named.height + 14, bottom: data.picture.shape === "matrix" ? 48 : 24, containLabel: true },
+        // a name beside an axis is no part of what the grid makes room for
+        grid: { left: data.picture.shape === "scatter" ? 32 : 12, right: 24, top: named.height + 14, bottom: data.picture.shape === "matrix" ? 48 : 24, containLabel: true },
         ...options,
         // drawn on the canvas: markup with styles of its own is not let through by the policy of the page
         tooltip: {

@@ -10,7 +10,9 @@ from lhdr_site.endpoints.demo_server import DemoServer
 from tests.evaluation.setting import Setting, make_setting
 from tests.evaluation.test_views_results import judged_run
 
-PAGES = ["", "gaps/", "separability/", "image_ablation/", "two_runs/"]
+PAGES = ["", "leaderboard/", "costs/", "gaps/", "separability/", "image_ablation/", "two_runs/"]
+
+WIDE_TABLES = "[...document.querySelectorAll('.ev-sortable')].some((t) => t.offsetWidth > t.parentElement.clientWidth)"
 
 
 @pytest.fixture
@@ -35,6 +37,8 @@ def test_analyses_are_clean_for_axe_and_the_console_and_fit(
         wrong += [f"{path}: {finding}" for finding in visitor.axe()]
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             wrong.append(f"{path}: too wide")
+        if width == 1280 and page.evaluate(WIDE_TABLES):
+            wrong.append(f"{path}: a table is cut off")
     page = visitor.open("/b/bench/results/two_runs/")
     page.get_by_role("link", name="#").first.click()
     expect(page.get_by_role("heading", name="in two runs")).to_be_visible()

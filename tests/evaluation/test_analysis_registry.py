@@ -54,7 +54,7 @@ def test_analysis_under_the_published_profile_rests_on_what_its_leaderboard_rest
     expected = score_runs(setting.release, [run], setting.judge, Profile.AS_PUBLISHED)
     for metric in METRICS:
         assert np.array_equal(found.scores[metric], expected.values[metric])
-    assert found.answers[0, 0, 1] == 1  # half a verdict counts
+    assert found.all_answers[0, 0, 1] == 1  # half a verdict counts
 
 
 CASES = {
