@@ -231,6 +231,14 @@ class OwnVerdict(APIView):
         return Reply(_verdict(_verdicts(run).get(pk=verdict.pk)))
 
 
+def _known(request: Request, *names: str) -> None:
+    """Raises Invalid for a query with other names: figures must not rest on what a misspelt one did not say."""
+    text = _("There is no such parameter; there are: %s.") % ", ".join(names)
+    problems = [{"path": name, "message": text} for name in request.query_params if name not in (*names, "format")]
+    if problems:
+        raise Invalid.of(problems)
+
+
 class Leaderboard(APIView):
     """The newest finished run of each system and condition on a release, or in a study, by DACS, with 95% intervals."""
 
@@ -247,6 +255,7 @@ class Leaderboard(APIView):
     )
     def get(self, request: Request, slug: str) -> Reply:
         benchmark = get_benchmark_for(request.user, slug)
+        _known(request, "release", "study", "judge", "condition", "profile")
         problems: list[dict[str, str]] = []
         releases, query = releases_of(benchmark), request.query_params
         number = whole_of(request, "study", 0, largest=LARGEST_KEY)
@@ -312,7 +321,11 @@ class AnalysisDetail(APIView):
         benchmark = get_benchmark_for(request.user, slug)
         if key not in ANALYSES:
             raise Http404
+        _known(request, "release", "study", "judge", "condition", "profile", "run")
         choice = choose(benchmark, ANALYSES[key], request.query_params)
+        if choice.left_aside:
+            text = _("The study is on release %s.") % choice.left_aside.release.name
+            choice.problems.append({"path": "release", "message": text})
         if choice.problems:
             raise Invalid.of(choice.problems)
         head = {

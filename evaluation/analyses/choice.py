@@ -26,7 +26,8 @@ from .registry import Analysed, analyse
 @dataclass
 class Choice:
     """judges: those that can be chosen; judge: whose verdicts the metrics rest on. finished: the runs that can be
-    chosen; runs: those that are. named: by the address. problems: what was asked for and is not there."""
+    chosen; runs: those that are. named: by the address. left_aside: a study that is asked for, on another release.
+    problems: what was asked for and is not there."""
 
     benchmark: Benchmark
     analysis: Analysis
@@ -36,6 +37,7 @@ class Choice:
     release: Release | None = None
     studies: list[Study] = field(default_factory=list)
     study: Study | None = None
+    left_aside: Study | None = None
     judges: list[Judge] = field(default_factory=list)
     judge: Judge | None = None
     finished: list[Run] = field(default_factory=list)
@@ -122,15 +124,17 @@ def choose(benchmark: Benchmark, analysis: Analysis, query: QueryDict) -> Choice
     if choice.release is None:
         return choice
     choice.studies = [s for s in choice.studies if s.release_id == choice.release.pk]
-    choice.study = choice.study if choice.study in choice.studies else None
+    if choice.study not in choice.studies:
+        choice.left_aside, choice.study = choice.study, None
     if choice.study and not query.get("condition"):
         choice.condition = choice.study.conditions[0]
-    _choose_runs(choice, query.getlist("run"))
+    _choose_runs(choice, query.getlist("run"), query.get("condition", ""))
     _choose_judge(choice, query.get("judge", ""))
     return choice
 
 
-def _choose_runs(choice: Choice, numbers: Sequence[str]) -> None:
+def _choose_runs(choice: Choice, numbers: Sequence[str], condition: str) -> None:
+    """Runs that are named are taken as they are, and the condition is theirs: "" where they differ in it."""
     assert choice.release
     finished = Run.objects.filter(release=choice.release, state=RunState.FINISHED, is_trial=False)
     if choice.study:
@@ -145,6 +149,14 @@ def _choose_runs(choice: Choice, numbers: Sequence[str]) -> None:
         choice.runs = [by_number[number] for number in wanted if number in by_number]
         if len(choice.runs) < len(wanted):
             _problem(choice, "run")
+        elif choice.analysis.pair and len(wanted) > 2:
+            choice.problems.append({"path": "run", "message": _("Two runs are compared; name two.")})
+        theirs = {run.condition for run in choice.runs}
+        if condition and not choice.analysis.conditions and not choice.analysis.pair and theirs - {condition}:
+            text = _("Not all runs that are named were asked under this condition. Choose theirs, or other runs.")
+            choice.problems.append({"path": "condition", "message": text})
+        elif not condition and theirs:
+            choice.condition = theirs.pop() if len(theirs) == 1 else ""
     else:
         newest = newest_finished(choice.release, choice.study)
         if not choice.analysis.conditions:
@@ -160,6 +172,7 @@ def _choose_judge(choice: Choice, wanted: str) -> None:
     choice.judges = list(judges)
     if wanted:
         choice.judge = _one(choice, "judge", [j for j in choice.judges if wanted in (str(j.pk), j.name)])
+    if choice.judge:
         return
     mains = [run.main_judge for run in choice.runs]
     usual = choice.study.main_judge if choice.study else None

@@ -25,11 +25,15 @@ from .responses import is_blind, prose
 
 
 def chosen(benchmark: Benchmark, key: str, query: QueryDict) -> Choice:
-    if key not in ANALYSES:
-        raise Http404
-    choice = choose(benchmark, ANALYSES[key], query)
+    choice = _asked(benchmark, key, query)
     refuse(choice.problems)
     return choice
+
+
+def _asked(benchmark: Benchmark, key: str, query: QueryDict) -> Choice:
+    if key not in ANALYSES:
+        raise Http404
+    return choose(benchmark, ANALYSES[key], query)
 
 
 def refuse(problems: list[dict[str, str]]) -> None:
@@ -55,8 +59,8 @@ def navigation(benchmark: Benchmark, current: str, query: str = "") -> list[dict
 @require_safe
 def analysis_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark = get_benchmark_for(request.user, slug)
-    choice = chosen(benchmark, key, request.GET)
-    analysed = choice.analysed() if choice.release else None
+    choice = _asked(benchmark, key, request.GET)
+    analysed = choice.analysed() if choice.release and not choice.problems else None
     query = choice.query()
     context = {
         "nav": "results",
@@ -64,14 +68,16 @@ def analysis_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "analysis": choice.analysis,
         "result": analysed.result if analysed else None,
         "source": choice.source(analysed) if analysed and analysed.hash else "",
-        "entries": navigation(benchmark, key, request.GET.urlencode()),
+        "entries": navigation(benchmark, key, "" if choice.problems else request.GET.urlencode()),
+        "problems": choice.problems,
+        "left_aside": choice.left_aside,
         "conditions": Condition.choices,
         "profiles": [profile.value for profile in Profile],
         "query": query,
         "permalink": request.build_absolute_uri(f"?{query}"),
         "demo": any(run.system.endpoint and run.system.endpoint.is_demo for run in choice.runs),
     }
-    return render(request, "evaluation/analysis.html", context)
+    return render(request, "evaluation/analysis.html", context, status=404 if choice.problems else 200)
 
 
 def _table(request: HttpRequest, slug: str, key: str, name: str) -> tuple[Choice, Analysed, Table]:

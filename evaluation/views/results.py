@@ -44,6 +44,8 @@ class Results:
     report: Mapping[str, Any]
     rows: list[dict[str, Any]]
     others: int  # rows of the other condition
+    left_aside: Study | None  # asked for, and on another release
+    problems: list[dict[str, str]]  # what was asked for and is not there; without rows where there are any
 
     def query(self, **changes: str) -> str:
         """The address's query with some values changed."""
@@ -97,10 +99,8 @@ class Results:
 
 
 def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
-    """Raises NotThere for a release, study, judge, condition or profile that is not there; another order or view falls
-    back to the usual one. `judge` is a name or a number.
-
-    A study of another release than the one that is named is left aside: somebody chose another release in the form.
+    """`judge` is a name or a number. A study of another release than the one that is named is left aside: somebody
+    chose another release in the form.
     """
     releases = list(releases_of(benchmark))
     wanted, number = query.get("release", ""), query.get("study", "")
@@ -115,27 +115,26 @@ def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
     if wanted and release is None:
         problems.append(problem_of("release"))
     studies = [s for s in studies if s.release == release]
-    study = study if study in studies else None
+    left_aside, study = (None, study) if study in studies else (study, None)
     judges = list(study.judges.select_related("endpoint") if study else judges_on(release)) if release else []
     wanted = query.get("judge", "")
     judge = next((j for j in judges if wanted in (str(j.pk), j.name)), None)
     if wanted and judge is None:
         problems.append(problem_of("judge"))
-    condition, named = query.get("condition", ""), query.get("profile") or Profile.STRICT
-    if condition and condition not in Condition.values:
+    condition = query.get("condition", "") or (study.conditions[0] if study else Condition.WITH_IMAGE.value)
+    named, sort = query.get("profile", "") or Profile.STRICT, query.get("sort", "") or "DACS"
+    if condition not in Condition.values:
         problems.append(problem_of("condition"))
     if named not in list(Profile):
         problems.append(problem_of("profile"))
-    refuse(problems)
-    profile = Profile(named)
+    if sort not in METRICS:
+        problems.append({"path": "sort", "message": _("The order is by one of: %s.") % ", ".join(METRICS)})
+    profile = Profile.STRICT if problems else Profile(named)
     report: Mapping[str, Any] = {"n": 0, "judge": None, "runs": []}
-    if release:
+    if release and not problems:
         report = leaderboard(release, judge, profile, study)
     if judge is None and report["judge"]:
         judge = next((j for j in judges if j.pk == report["judge"]["pk"]), None)
-    condition = condition or (study.conditions[0] if study else Condition.WITH_IMAGE.value)
-    sort = query.get("sort", "")
-    sort = sort if sort in METRICS else "DACS"
     rows = [dict(row) for row in report["runs"] if row["condition"] == condition]
     rows.sort(key=lambda row: (-row[sort], -row["DACS"], row["system"]))
     for place, row in enumerate(rows, 1):
@@ -156,6 +155,8 @@ def read_results(benchmark: Benchmark, query: QueryDict) -> Results:
         report,
         rows,
         len(report["runs"]) - len(rows),
+        left_aside,
+        problems,
     )
 
 
@@ -172,7 +173,9 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
     missing = results.report.get("not_judged", [])
     context = {
         "nav": "results",
-        "entries": navigation(benchmark, "", request.GET.urlencode()),
+        "entries": navigation(benchmark, "", "" if results.problems else request.GET.urlencode()),
+        "problems": results.problems,
+        "left_aside": results.left_aside,
         "results": results,
         "columns": [
             {"metric": m, "title": heads[m], "url": "?" + results.query(sort=m), "sorted": m == results.sort}
@@ -189,7 +192,7 @@ def results_page(request: HttpRequest, slug: str) -> HttpResponse:
         or bool(results.judge and results.judge.endpoint and results.judge.endpoint.is_demo),
         "bootstrap": results.rows[0]["bootstrap"] if results.rows else None,
     }
-    return render(request, "evaluation/leaderboard.html", context)
+    return render(request, "evaluation/leaderboard.html", context, status=404 if results.problems else 200)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------------------
@@ -246,6 +249,7 @@ def csv_rows(results: Results) -> Iterator[list[Any]]:
 @require_safe
 def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     results = read_results(get_benchmark_for(request.user, slug), request.GET)
+    refuse(results.problems)
     release = results.release.name if results.release else "none"
     release += f"-study-{results.study.number}" if results.study else ""
     name = f"leaderboard-{slug}-{release}-{results.condition}-{results.profile}"

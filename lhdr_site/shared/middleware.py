@@ -53,6 +53,8 @@ class CleanInputMiddleware:
                 where = _UNSTORABLE.sub("?", name)
                 text = _("The field “%(field)s” holds a character that cannot be stored (NUL or a lone surrogate).")
                 text = text % {"field": where} + " " + _("Remove it and send again.")
+                if request.path_info.startswith("/api/"):
+                    return JsonResponse({"code": "invalid", "message": text}, status=400)
                 return render(request, "error.html", {"title": _("Unreadable character"), "text": text}, status=400)
         return self.get_response(request)
 

@@ -9,9 +9,10 @@ from django.db import connection
 from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 
+from audit.release_actions import cut_release
 from evaluation.analyses.registry import ANALYSES
 from evaluation.analyses.tables import Column, Table
-from evaluation.models import Report
+from evaluation.models import Report, Study
 from tests.evaluation.setting import Setting, work_through
 from tests.evaluation.test_views_results import judged_run
 from tests.factories import Team
@@ -115,6 +116,62 @@ def test_what_is_not_there_is_not_found_and_named_by_the_api(setting: Setting, n
     for path in (PAGE, CSV, TEX):
         reply = client.get(path, {name: value})
         assert reply.status_code == 404 and problem["message"] in reply.content.decode()
+
+
+def test_what_is_not_there_leaves_the_form_to_choose_again(setting: Setting) -> None:
+    judged_run(setting, "A", [True] * 3, [10] * 3)
+    text = setting.team.client("ann").get(PAGE, {"run": "99", "judge": "x"}).content.decode()
+    assert "so nothing is shown" in text and 'id="choose-release"' in text and "Computed from" not in text
+    assert "judge=x" not in text  # the list of analyses leads out of it
+
+
+def test_named_runs_and_the_condition_agree_or_are_refused(setting: Setting) -> None:
+    with_image = judged_run(setting, "A", [True] * 3, [10] * 3)
+    without = work_through(setting.launch(system=with_image.system, condition="without_image"))
+    client = setting.team.client("ann")
+    asked = {"run": [without.number], "condition": "with_image"}
+    assert client.get(API, asked).json()["problems"][0]["path"] == "condition"
+    assert "Choose theirs" in client.get(PAGE, asked).content.decode()
+    assert client.get(PAGE, {"run": without.number}).context["choice"].condition == "without_image"
+    both = client.get(PAGE, {"run": [with_image.number, without.number]})
+    assert "of the chosen runs" in both.content.decode()
+    again = client.get(both.context["permalink"])
+    assert again.context["choice"].runs == both.context["choice"].runs == [with_image, without]
+
+
+def test_two_runs_of_three_are_not_picked_silently(setting: Setting) -> None:
+    numbers = [judged_run(setting, name, [True] * 3, [10] * 3).number for name in "ABC"]
+    client = setting.team.client("ann")
+    assert (
+        client.get("/api/benchmarks/bench/results/two_runs/", {"run": numbers}).json()["problems"][0]["path"] == "run"
+    )
+    assert "name two" in client.get("/b/bench/results/two_runs/", {"run": numbers}).content.decode()
+
+
+@pytest.mark.parametrize("path", [API, "/api/benchmarks/bench/results/"])
+def test_api_refuses_parameters_that_are_not_there(setting: Setting, path: str) -> None:
+    judged_run(setting, "A", [True] * 3, [10] * 3)
+    reply = setting.team.client("ann").get(path, {"jugde": setting.judge.name})
+    assert (reply.status_code, reply.json()["problems"][0]["path"]) == (422, "jugde")
+    reply = setting.team.client("ann").get(path, {"judge": "\0"})
+    assert (reply.status_code, reply.json()["code"]) == (400, "invalid")
+
+
+def test_study_of_another_release_is_left_aside_on_pages_and_said_so(setting: Setting) -> None:
+    judged_run(setting, "A", [True] * 3, [10] * 3)
+    study = Study.objects.create(
+        benchmark=setting.benchmark,
+        number=1,
+        name="S",
+        release=setting.release,
+        created_by=setting.team.admin,
+        main_judge=setting.judge,
+    )
+    other = cut_release(setting.benchmark, "r2", actor=setting.team.admin)
+    client, asked = setting.team.client("ann"), {"release": other.name, "study": study.number}
+    for path in (PAGE, "/b/bench/results/"):
+        assert "so it was left aside" in client.get(path, asked).content.decode()
+    assert client.get(API, asked).json()["problems"][0]["path"] == "release"
 
 
 @pytest.mark.parametrize("path", ["nothing/", "gaps/nothing.csv", "gaps/nothing.tex"])

@@ -133,6 +133,7 @@ def test_leaderboard_by_another_judge_names_what_it_did_not_judge(setting: Setti
         ({"study": "7"}, "no such study"),
         ({"condition": "x"}, "with_image or without_image"),
         ({"profile": "x"}, "strict or as-published"),
+        ({"sort": "x"}, "by one of: OA, SA, CS, DACS"),
     ],
 )
 @pytest.mark.parametrize("path", [RESULTS, CSV])
@@ -148,7 +149,7 @@ def test_results_take_a_judge_by_name(setting: Setting) -> None:
     assert reply.context["results"].judge == setting.judge
 
 
-@pytest.mark.parametrize("query", [{"sort": "x"}, {"view": "x"}, {"release": ""}, {"judge": ""}])
+@pytest.mark.parametrize("query", [{"sort": ""}, {"view": "x"}, {"release": ""}, {"judge": ""}])
 def test_results_with_other_odd_values_show_the_usual(setting: Setting, query: dict[str, str]) -> None:
     judged_run(setting, "A", [True] * 3, [10] * 3)
     assert len(setting.team.client("ann").get(RESULTS, query).context["results"].rows) == 1
