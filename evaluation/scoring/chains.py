@@ -7,10 +7,10 @@ Pure: imports no Django. NumPy is imported inside the functions that need it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from .metrics import closures, compile_graphs, score_matrix
+from .metrics import ReleaseGraph, closures, compile_graphs, score_matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,37 +192,38 @@ def sensitivity(
 
     n = len(graphs)
     place = np.arange(len(stated)) if run_of is None else np.asarray(run_of)
+    alone = np.array_equal(place, np.arange(len(place)))  # one row for each run: there is no mean to take
     mean = (np.arange(place.max() + 1)[:, None] == place) / np.bincount(place)[:, None]  # (R, S): over the samples
-    packed = compile_graphs(graphs).pack_array(stated)  # once, as every variant meets the same answers
+    whole = compile_graphs(graphs)
+    packed = whole.pack_array(stated)  # once, as every variant meets the same answers
 
-    def dacs(said: NDArray[np.uint64], which: Sequence[Prerequisites]) -> NDArray[np.float64]:
-        return np.asarray(mean @ _dacs(said, which))
+    def dacs(said: NDArray[np.uint64], graph: ReleaseGraph) -> NDArray[np.float64]:
+        found = _dacs(said, graph)
+        return found if alone else np.asarray(mean @ found)
 
-    base = dacs(packed, graphs)
+    base = dacs(packed, whole)
     total = base.mean(axis=1)
-    variants: list[Prerequisites] = []
-    of: list[int] = []
-    for item, graph in enumerate(graphs):
-        for step, direct in enumerate(graph):
-            for k in set(direct):
-                of.append(item)
-                variants.append([[j for j in d if (at, j) != (step, k)] for at, d in enumerate(graph)])
+    edges = [(item, step, k) for item, graph in enumerate(graphs) for step, d in enumerate(graph) for k in set(d)]
+    of = [item for item, _step, _k in edges]
+    variants = [
+        [[j for j in d if (at, j) != (step, k)] for at, d in enumerate(graphs[item])] for item, step, k in edges
+    ]
     gains = [np.zeros((len(mean), 1))]  # where there is no edge, nothing is gained
     if of:
         blocks = range(0, len(of), _BLOCK)
-        parts = [dacs(packed[:, of[at : at + _BLOCK]], variants[at : at + _BLOCK]) for at in blocks]
+        parts = [dacs(packed[:, of[at : at + _BLOCK]], compile_graphs(variants[at : at + _BLOCK])) for at in blocks]
         gains = [(np.hstack(parts) - base[:, of]) / n]
     generator = np.random.Generator(np.random.PCG64(seed))
     deleted = {}
     for share in shares:
         means = []
         for _draw in range(draws):
-            thinned = [[[k for k in set(d) if generator.random() >= share] for d in graph] for graph in graphs]
-            means.append(dacs(packed, thinned).mean(axis=1))
+            kept = generator.random(len(edges)) >= share
+            means.append(dacs(packed, _with_edges(whole, edges, kept)).mean(axis=1))
         deleted[share] = np.array(means)
     closed = [[[k for k in range(len(need)) if need[at] >> k & 1 and k != at] for at in range(len(need))]
               for need in map(closures, graphs)]  # fmt: skip
-    with_all = dacs(packed, closed).mean(axis=1)
+    with_all = dacs(packed, compile_graphs(closed)).mean(axis=1)
     lengths = np.array([len(graph) for graph in graphs])
     cs = (mean @ ((stated == 1).sum(axis=2) / lengths)).mean(axis=1)
     return [
@@ -241,10 +242,32 @@ def sensitivity(
 _BLOCK: Final = 1_000  # graphs scored at once
 
 
-def _dacs(packed: NDArray[np.uint64], graphs: Sequence[Prerequisites]) -> NDArray[np.float64]:
-    """(R, graphs) DACS of every run on items of which each has the graph given in its place. packed: (R, graphs, W)."""
+def _with_edges(whole: ReleaseGraph, edges: Sequence[tuple[int, int, int]], kept: NDArray[np.bool_]) -> ReleaseGraph:
+    """The graphs with those of their edges (item, step, prerequisite) alone that are kept.
+
+    All items at once, step by step, where prerequisites stand before their steps and 64 bits hold a checklist.
+    """
     import numpy as np
 
-    graph = compile_graphs(graphs)
+    items, steps, needed = np.array(edges, dtype=np.intp).reshape(-1, 3)[kept].T
+    longest = int(whole.steps.max())
+    if len(whole.full) > 1 or (needed >= steps).any():
+        lists: list[list[list[int]]] = [[[] for _step in range(length)] for length in whole.steps.tolist()]
+        for item, step, k in zip(items.tolist(), steps.tolist(), needed.tolist(), strict=True):
+            lists[item][step].append(k)
+        return compile_graphs(lists)
+    direct = np.zeros((len(whole.steps), longest, longest), dtype=bool)
+    direct[items, steps, needed] = True
+    need = np.zeros((len(whole.steps), longest), dtype=np.uint64)
+    for step in range(longest):
+        below = np.where(direct[:, step, :step], need[:, :step], 0)
+        need[:, step] = np.bitwise_or.reduce(below, axis=1) | np.uint64(1 << step)
+    return replace(whole, need=need[np.arange(longest) < whole.steps[:, None]][None, :, None])
+
+
+def _dacs(packed: NDArray[np.uint64], graph: ReleaseGraph) -> NDArray[np.float64]:
+    """(R, items) DACS of every run. packed: (R, items, W)."""
+    import numpy as np
+
     said = packed[..., : len(graph.full)]
     return score_matrix(graph, np.zeros(said.shape[:2], dtype=bool), said).dacs

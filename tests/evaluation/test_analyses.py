@@ -236,6 +236,28 @@ def test_sensitivity_lies_between_dacs_and_cs_and_closure_changes_nothing():
 # --- health
 
 
+@pytest.mark.parametrize(
+    "graphs",
+    [
+        [DIAMOND, [[], [0]], [[]]],
+        [[[2], [], [1]], DIAMOND],  # a prerequisite that stands after its step
+        [[[step - 1] if step else [] for step in range(70)], DIAMOND],  # two words of bits
+    ],
+)
+def test_graphs_with_some_of_their_edges_are_those_without_the_others(graphs):
+    edges = [(item, step, k) for item, graph in enumerate(graphs) for step, d in enumerate(graph) for k in d]
+    for kept in (rng.random(len(edges)) < 0.6, np.ones(len(edges), dtype=bool), np.zeros(len(edges), dtype=bool)):
+        found = chains._with_edges(chains.compile_graphs(graphs), edges, kept)
+        left = {edge for edge, stays in zip(edges, kept, strict=True) if stays}
+        lists = [
+            [[k for k in d if (item, step, k) in left] for step, d in enumerate(graph)]
+            for item, graph in enumerate(graphs)
+        ]
+        expected = chains.compile_graphs(lists)
+        for name in ("steps", "starts", "full", "need"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
 def test_item_health_by_hand_and_against_the_correlation_of_scipy():
     answers = (rng.random((12, 8)) < 0.5).astype(float)
     answers[:, 0], answers[:, 1] = 0, 1
