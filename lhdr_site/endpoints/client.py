@@ -93,13 +93,13 @@ class Handle:
 
     def end(self, kind: ErrorKind) -> None:
         self.ended = self.ended or kind
-        self.over.set()
-        if self.sock is not None:
+        if (sock := self.sock) is not None:
             try:
                 # not SSLSocket.shutdown, which would pull the TLS state from under the reading thread
-                socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
             except OSError:
                 pass  # already gone
+        self.over.set()  # last: whoever waits goes on to cancel the generation, and must not do so on this socket
 
 
 _now = threading.local()  # .handle: of the call this thread makes

@@ -103,8 +103,9 @@ def test_an_edit_is_suggested_on_the_audit_page_and_declined_with_a_reason(team:
     page = auditor.open(f"{address(item)}audit/")
     expect(page.locator("#comments")).to_be_visible()
     page.click("#talk .wb-sec-h [data-suggest]")
-    page.select_option("#suggest-path", "c3.conclusion")
     text = page.locator("#comments textarea[name=after]")
+    expect(text).to_be_focused()  # it is, once the form has come to life
+    page.select_option("#suggest-path", "c3.conclusion")
     expect(text).to_have_value("Baker also designed the cylinder ship Cleopatra.")
     text.fill("Baker designed it.")
     page.keyboard.press("Control+Enter")

@@ -425,3 +425,22 @@ def test_stored_request_holds_the_hash_in_place_of_image_bytes(wire):
     stored = str(without_image_bytes(chat_body(wire, "m", "Q?", [("image/png", PNG)])))
     assert hashlib.sha256(PNG).hexdigest() in stored
     assert "base64," not in stored and "iVBOR" not in stored
+
+
+def test_ended_call_is_cut_off_before_whoever_waits_goes_on() -> None:
+    """The one who waits cancels the generation next, and would do so on the connection that is then cut off."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    seen: list[bytes] = []
+
+    class Over(threading.Event):
+        def set(self) -> None:
+            seen.append(theirs.recv(1))  # nothing to read as long as the connection stands
+            super().set()
+
+    handle = Handle()
+    handle.sock, handle.over = ours, Over()
+    handle.end(ErrorKind.CANCELLED)
+    assert seen == [b""] and handle.over.is_set()
+    ours.close()
+    theirs.close()
