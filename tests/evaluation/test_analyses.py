@@ -22,6 +22,12 @@ from tests.strategies import dags
 rng = np.random.default_rng(20261130)
 
 
+@pytest.fixture(autouse=True)
+def _own_numbers(monkeypatch):
+    """Each test draws the same, whatever ran before it in its process."""
+    monkeypatch.setitem(globals(), "rng", np.random.default_rng(20261130))
+
+
 # --- judges
 
 
