@@ -53,6 +53,12 @@ def rows_of_samples(runs: Sequence[Run]) -> dict[tuple[int, int], int]:
     return {key: row for row, key in enumerate([*((run.pk, 1) for run in runs), *further])}
 
 
+def runs_of_rows(runs: Sequence[Run]) -> list[int]:
+    """The position of the run that each row of `rows_of_samples` is a sample of."""
+    place = {run.pk: at for at, run in enumerate(runs)}
+    return [place[pk] for pk, _sample in rows_of_samples(runs)]
+
+
 def read_cells(grid: Grid, runs: Sequence[Run], judges: Sequence[Judge], profile: Profile) -> Cells:
     """The first verdicts of these judges on every response of the runs, in the order of `rows_of_samples`. A verdict
     counts where the response is completed; as-published reads what the judge printed once more.

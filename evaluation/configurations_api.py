@@ -1,5 +1,6 @@
 """Systems and judges over HTTP, and trying a system out."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -107,6 +108,15 @@ def _configuration(benchmark: Benchmark, data: dict[str, Any]) -> dict[str, Any]
     return {**data, "endpoint": endpoints[data["endpoint"]]}
 
 
+def _made(
+    request: Request, slug: str, body: type[_ConfigurationIn], create: Callable[..., Any]
+) -> tuple[Benchmark, Any]:
+    """The benchmark, and the system or judge that was made in it of the body."""
+    benchmark = get_benchmark_for(request.user, slug)
+    may_manage_runs(request.user, benchmark).require()
+    return benchmark, create(benchmark, _configuration(benchmark, read_body(body, request)), actor=person(request))
+
+
 class SystemList(APIView):
     """The systems under evaluation."""
 
@@ -117,10 +127,7 @@ class SystemList(APIView):
     @extend_schema(operation_id="create_system", request=SystemIn, responses={201: SystemOut, **NOT_FOUND, **REFUSED})
     def post(self, request: Request, slug: str) -> Reply:
         """Once it has run it is never changed: another configuration is another system."""
-        benchmark = get_benchmark_for(request.user, slug)
-        may_manage_runs(request.user, benchmark).require()
-        data = _configuration(benchmark, read_body(SystemIn, request))
-        made = create_system(benchmark, data, actor=person(request))
+        benchmark, made = _made(request, slug, SystemIn, create_system)
         return Reply(SystemOut(systems_of(benchmark).get(pk=made.pk)).data, status=201)
 
 
@@ -208,8 +215,5 @@ class JudgeList(APIView):
     @extend_schema(operation_id="create_judge", request=JudgeIn, responses={201: JudgeOut, **NOT_FOUND, **REFUSED})
     def post(self, request: Request, slug: str) -> Reply:
         """A model with one prompt version; once it has judged it is never changed."""
-        benchmark = get_benchmark_for(request.user, slug)
-        may_manage_runs(request.user, benchmark).require()
-        data = _configuration(benchmark, read_body(JudgeIn, request))
-        made = create_judge(benchmark, data, actor=person(request))
+        benchmark, made = _made(request, slug, JudgeIn, create_judge)
         return Reply(JudgeOut(judges_of(benchmark).get(pk=made.pk)).data, status=201)

@@ -17,9 +17,9 @@ from django.db.models import Count, Max
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem, release_documents
 
-from .cells import Grid, read_cells, rows_of_samples, store_cells
+from .cells import Grid, read_cells, runs_of_rows, store_cells
 from .claims import write
-from .models import Judge, Report, Run, RunState, Study, Verdict, Work
+from .models import Judge, Report, Run, RunState, Study, Verdict
 from .queries import judges_on
 from .scoring.bootstrap import RESAMPLES, SEED, intervals
 from .scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 GAPS = {"OA-SA": ("OA", "SA"), "CS-DACS": ("CS", "DACS")}
 VERSION = 3  # of what a stored report holds
 KIND = "leaderboard"
-Status = Work.Status
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ def score_runs(release: Release, runs: Sequence[Run], judge: Judge, profile: Pro
     uids, grid, graph = _graph(release, profile)
     cells = read_cells(grid, runs, [judge], profile)
     scores = score_matrix(graph, cells.answers[0] == 1, graph.pack_array(cells.stated[0]))
-    place = {run.pk: at for at, run in enumerate(runs)}
-    run_of = [place[pk] for pk, _sample in rows_of_samples(runs)]
+    run_of = runs_of_rows(runs)
 
     def of_runs(of_samples: NDArray[Any], kind: type) -> NDArray[Any]:
         sums: NDArray[Any] = np.zeros((len(runs), len(uids)), dtype=kind)

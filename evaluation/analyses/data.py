@@ -14,7 +14,7 @@ from django.db.models import F
 
 from annotation.document import canonical_hash
 from audit.releases import Release, ReleaseItem
-from evaluation.cells import Grid, read_cells, rows_of_samples, store_cells
+from evaluation.cells import Grid, read_cells, rows_of_samples, runs_of_rows, store_cells
 from evaluation.models import Condition, Judge, Run, Verdict
 from evaluation.scoring.metrics import METRICS, Profile, ReleaseGraph, apply_profile, compile_graphs, score_matrix
 
@@ -161,14 +161,13 @@ def load(
         raise ValueError("a run is of another release")
     rows_of_items = ReleaseItem.objects.filter(release=release).annotate(number=F("item__number"))
     items = [_item(row, profile) for row in rows_of_items.order_by("position")]
-    run_of = [*range(len(runs)), *(at for at, run in enumerate(runs) for _ in range(run.samples - 1))]
     grid = Grid([item.pk for item in items], [item.prerequisites for item in items])
     store_cells(grid, runs, len(judges), profile)
     cells = read_cells(grid, runs, judges, profile)
     at = list(judges).index(main) if main else -1
     return Results(
         release, items, list(runs), list(judges), at, cells.answers, cells.stated, cells.completed,
-        np.array(run_of, dtype=np.intp),
+        np.array(runs_of_rows(runs), dtype=np.intp),
     )  # fmt: skip
 
 
